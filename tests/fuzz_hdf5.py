@@ -233,17 +233,20 @@ def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = No
             if grown > MEMORY or taken > seconds:
                 raise FoundError(f"file {i} took {taken:.1f} s and {grown >> 20} MB")
             tally["files"] += 1
-            if i % 1000 == 999:
+            if i % 500 == 499:
                 yield tally
         yield tally
 
 
-def job(count: int, seed: str, seconds: float, store: Path | None) -> tuple[Counter[str], str]:
-    """Run to the end; return what happened, and what was found."""
+def job(count: int, seed: str, seconds: float, store: Path | None, minutes: float) -> tuple[Counter[str], str]:
+    """Run to the end, or for so many minutes; return what happened, and what was found."""
     tally: Counter[str] = Counter()
+    start = time.monotonic()
     try:
         for each in run(count, seed, seconds, store):
             tally = each
+            if time.monotonic() - start > 60 * minutes:
+                break
     except FoundError as error:
         return tally, f"seed {seed}, {store}: {error}"
     return tally, ""
@@ -262,15 +265,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="that a file may take")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which it stops")
     parser.add_argument("--store", type=Path, help="folder for what is read")
     arguments = parser.parse_args(words)
     names = [f"{arguments.seed}-{i}" for i in range(arguments.jobs)]
     stores = [arguments.store and arguments.store / name for name in names]
-    counts, limits = [arguments.count // arguments.jobs] * arguments.jobs, [arguments.seconds] * arguments.jobs
     start = time.perf_counter()
     seeds()  # before the processes are forked
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        found = list(pool.map(job, counts, names, limits, stores))
+        jobs = [
+            pool.submit(job, arguments.count // arguments.jobs, name, arguments.seconds, store, arguments.minutes)
+            for name, store in zip(names, stores, strict=True)
+        ]
+        found = [each.result() for each in jobs]
     tally = sum((each for each, _ in found), Counter())
     print(f"{tally['files']} files, {tally['files'] / (time.perf_counter() - start):.0f}/s")
     for name, n in tally.most_common():
