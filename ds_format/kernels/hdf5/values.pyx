@@ -15,7 +15,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from ..common.filling cimport empty
 from ..common.words cimport load_u64, swap_words
@@ -39,7 +39,8 @@ cdef extern from *:
     const uint64_t MULTIPLIER "DS_MULTIPLIER"
 
 cdef enum:
-    N_SLOTS = 1024  # values that are remembered
+    N_SETS = 512  # of values that are remembered: those whose hashes are alike
+    WAYS = 4  # values of a set
     SLACK = 4096  # bytes: more than what is counted twice in the smallest file
     LONGEST = 256  # bytes of one that is remembered
     N_SHARED = 256  # attributes of an object that are remembered as a whole
@@ -79,14 +80,14 @@ cdef class Memory:
     """Remembers a bounded number of values by the bytes of which they were made."""
 
     def __cinit__(self):
-        self.slots = <Slot*> calloc(N_SLOTS, sizeof(Slot))
+        self.slots = <Slot*> calloc(N_SETS * WAYS, sizeof(Slot))
         if self.slots == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         cdef int i
         if self.slots != NULL:
-            for i in range(N_SLOTS):
+            for i in range(N_SETS * WAYS):
                 Py_XDECREF(self.slots[i].key)
                 Py_XDECREF(self.slots[i].value)
             free(self.slots)
@@ -95,34 +96,36 @@ cdef class Memory:
         """Return the value, or None."""
         cdef uint64_t hash
         cdef Slot* slot
+        cdef int i
         if size > LONGEST:
             return None
-        hash = _hash(p, size)
-        slot = &self.slots[hash % N_SLOTS]
-        if slot.hash != hash or slot.topic != topic or slot.key == NULL:
-            return None
-        if PyBytes_GET_SIZE(<object> slot.key) != <Py_ssize_t> size \
-                or memcmp(PyBytes_AS_STRING(<object> slot.key), p, size):
-            return None
-        return <object> slot.value
+        hash = _hash(p, size) + topic
+        slot = &self.slots[hash % N_SETS * WAYS]
+        for i in range(WAYS):
+            if slot.hash == hash and slot.key != NULL and PyBytes_GET_SIZE(<object> slot.key) == <Py_ssize_t> size \
+                    and slot.topic == topic and memcmp(PyBytes_AS_STRING(<object> slot.key), p, size) == 0:
+                return <object> slot.value
+            slot += 1
+        return None
 
     cdef int keep(self, int topic, const uint8_t* p, uint64_t size, object value) except -1:
-        """Remember a value, and forget the one that is in its place."""
+        """Remember a value that is not yet, and forget one if there are too many like it."""
         cdef uint64_t hash
         cdef Slot* slot
-        cdef PyObject* old_key
-        cdef PyObject* old_value
+        cdef Slot old
         if size > LONGEST:
             return 0
-        hash = _hash(p, size)
-        slot = &self.slots[hash % N_SLOTS]
         key = PyBytes_FromStringAndSize(<const char*> p, size)
-        old_key, old_value = slot.key, slot.value
+        hash = _hash(p, size) + topic
+        slot = &self.slots[hash % N_SETS * WAYS]
+        # the last of a set goes, the others move on
+        old = slot[WAYS - 1]
+        memmove(slot + 1, slot, (WAYS - 1) * sizeof(Slot))
         Py_INCREF(key)
         Py_INCREF(value)
-        slot.hash, slot.topic, slot.key, slot.value = hash, topic, <PyObject*> key, <PyObject*> value
-        Py_XDECREF(old_key)
-        Py_XDECREF(old_value)
+        slot[0] = Slot(hash, <PyObject*> key, <PyObject*> value, topic)
+        Py_XDECREF(old.key)
+        Py_XDECREF(old.value)
         return 0
 
 
@@ -139,6 +142,8 @@ cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
         hash = (hash ^ load_u64(p + 16, False) ^ hash >> 32) * MULTIPLIER
         hash = (hash ^ load_u64(p + size - 16, False) ^ hash >> 32) * MULTIPLIER
     hash = (hash ^ last ^ hash >> 32) * MULTIPLIER
+    # twice, since the bits of numbers that differ are mostly high ones, and the set is in the low ones
+    hash = (hash ^ hash >> 32) * MULTIPLIER
     return hash ^ hash >> 32
 
 
