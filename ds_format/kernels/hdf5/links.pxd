@@ -7,7 +7,7 @@ from libc.string cimport memchr, memcmp
 from .headers cimport LINK, LINK_INFO, SHARED, SYMBOL_TABLE, Header, Message
 from .heaps cimport HEAP_SIZE, Bytes, Heap, close_heap, heap_object, open_heap
 from .known cimport (
-    UNDEFINED, Known, bytes_at, check, count_visit, expect, signed, u16, u32, u64, unusual, wide,
+    LACKING, UNDEFINED, Known, bytes_at, check, count_visit, expect, signed, u16, u32, u64, unusual, wide,
 )
 from .trees cimport TREE_SIZE, Records, read_tree
 
@@ -143,9 +143,18 @@ cdef inline int _read_dense(Known* k, const Message* m, Links* links) except -1:
     records.owned = NULL
     try:
         read_tree(k, tree_address, NAME_TREE, 11, &records)
-        for i in range(records.n):
-            heap_object(k, &heap, records.data + 11 * i + 4, &found)
-            _read_link(k, found.data, found.size, found.address, links)
+        i = 0
+        while i < records.n:
+            try:
+                while i < records.n:
+                    heap_object(k, &heap, records.data + 11 * i + 4, &found)
+                    _read_link(k, found.data, found.size, found.address, links)
+                    i += 1
+            except EOFError:
+                # other blocks may be lacking, too
+                if k.fault != LACKING:
+                    raise
+                i += 1
     finally:
         free(records.owned)
         close_heap(&heap)

@@ -151,7 +151,11 @@ cdef class Reader:
         read_header(k, address, &self.header)
         links.items, links.n, links.room = NULL, 0, 0
         try:
-            read_links(k, &self.header, &links)
+            try:
+                read_links(k, &self.header, &links)
+            except EOFError:
+                if k.fault != LACKING:
+                    raise
             self.is_ordered &= links.is_tracked
             attributes = self._attributes()
             found = name, address, order, attributes.usual, attributes.strings, attributes.hidden
@@ -266,7 +270,11 @@ cdef class Reader:
                     unusual(k, b"a shared attribute", m.address)
                 self._add(m.order, m.data, m.size, m.address)
             elif m.type == ATTRIBUTE_INFO:
-                self._dense(m)
+                try:
+                    self._dense(m)
+                except EOFError:
+                    if k.fault != LACKING:
+                        raise
         if h.flags & TRACKED:
             for i in range(1, self.n_items):
                 is_sorted &= self.items[i].order > self.items[i - 1].order
@@ -321,12 +329,20 @@ cdef class Reader:
         records.owned = NULL
         try:
             read_tree(k, tree_address, NAME_TREE, RECORD, &records)
-            for i in range(records.n):
-                record = records.data + RECORD * i
-                if record[8] & SHARED:
-                    unusual(k, b"a shared attribute", tree_address)
-                heap_object(k, &heap, record, &one)
-                self._add(u32(record + 9), one.data, one.size, one.address)
+            i = 0
+            while i < records.n:
+                try:
+                    while i < records.n:
+                        record = records.data + RECORD * i
+                        if record[8] & SHARED:
+                            unusual(k, b"a shared attribute", tree_address)
+                        heap_object(k, &heap, record, &one)
+                        self._add(u32(record + 9), one.data, one.size, one.address)
+                        i += 1
+                except EOFError:
+                    if k.fault != LACKING:
+                        raise
+                    i += 1
         finally:
             free(records.owned)
             close_heap(&heap)

@@ -96,12 +96,12 @@ cdef class Memory:
         """Return the value, or None."""
         cdef uint64_t hash
         cdef Slot* slot
-        cdef int i
+        cdef int _
         if size > LONGEST:
             return None
         hash = _hash(p, size) + topic
         slot = &self.slots[hash % N_SETS * WAYS]
-        for i in range(WAYS):
+        for _ in range(WAYS):
             if slot.hash == hash and slot.key != NULL and PyBytes_GET_SIZE(<object> slot.key) == <Py_ssize_t> size \
                     and slot.topic == topic and memcmp(PyBytes_AS_STRING(<object> slot.key), p, size) == 0:
                 return <object> slot.value
