@@ -13,6 +13,7 @@ stored before, so that it is there if the process ends.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import math
 import mmap
@@ -31,10 +32,11 @@ sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its o
 
 from ds_format.body.body import MemoryBody
 from ds_format.errors import FormatError
-from ds_format.hdf5 import arrays, header
+from ds_format.hdf5 import arrays, header, reading
 from ds_format.hdf5.records import HDF5Dataset, HDF5File, Unusual
 from tests.hdf5 import reference
 from tests.hdf5.damage import Anatomy
+from tests.hdf5.far import FarBody
 from tests.hdf5.files import MAKERS
 from tests.hdf5.hostile import base
 from tests.hdf5.reading import different, exact
@@ -52,6 +54,8 @@ LARGEST = 65_536
 """Bytes with one checksum that is corrected: in Python it takes long."""
 COMPARED = 0.05
 """Of the files that the kernels read, how many are compared with the oracle, which takes long."""
+RECALLED = 0.3
+"""Of the same, how many are compared with themselves, recalled from others or read range by range."""
 
 
 class FoundError(Exception):
@@ -107,6 +111,8 @@ def _unchecked(data: bytes) -> list[tuple[int, int]]:
 
 def _place(dice: random.Random, a: Anatomy) -> int:
     which = dice.random()
+    if which > 0.85 and a.chunks:
+        return dice.randrange(*dice.choice(a.chunks))
     if which < 0.6 and a.structures:
         start, end, _ = dice.choice(a.structures)
         return dice.randrange(start, end)
@@ -147,8 +153,14 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
         file = header.read_file(body)
     except (FormatError, Unusual) as error:
         tally[type(error).__name__] += 1
+        if dice.random() < RECALLED:
+            with contextlib.suppress(FormatError, Unusual):
+                _read_ranges(data)
+                raise FoundError("a file is read range by range, and not at once") from error
         return
     tally["read"] += 1
+    if dice.random() < RECALLED:
+        _compare_recalled(data, file)
     is_compared = dice.random() < COMPARED
     if is_compared:
         _compare(data, file, tally)
@@ -176,6 +188,24 @@ def _has_many_chunks(dataset: HDF5Dataset) -> bool:
     if dataset.shape is None or dataset.layout.chunk is None or 0 in dataset.layout.chunk:
         return False
     return math.prod(n // step for n, step in zip(dataset.shape, dataset.layout.chunk, strict=False)) > 20
+
+
+def _compare_recalled(data: bytes, file: HDF5File) -> None:
+    """Compare a file with what is recalled from the ones before, and with what is put together from ranges."""
+    found = different("of reading and recalling", header.read_file(MemoryBody("x.nc", data), share=True), file)
+    found += different("of reading and reading ranges", _read_ranges(data), file)
+    if found:
+        raise FoundError("; ".join(found))
+
+
+def _read_ranges(data: bytes) -> HDF5File:
+    """Read a file as one that is far away and far larger: in small ranges, as they are needed."""
+    kept = reading.FIRST_SIZE, reading.BLOCK
+    reading.FIRST_SIZE, reading.BLOCK = 128, 64
+    try:
+        return header.read_file(FarBody(data))
+    finally:
+        reading.FIRST_SIZE, reading.BLOCK = kept
 
 
 def _compare(data: bytes, file: HDF5File, tally: Counter[str]) -> None:

@@ -55,9 +55,11 @@ class Anatomy:
         self.objects: dict[str, HDF5Group | HDF5Dataset] = {
             each.name: each for each in (*found.groups, *found.datasets)
         }
+        self.chunks: list[tuple[int, int]] = []
+        """Where chunks begin and end."""
         for dataset in found.datasets:
             if dataset.layout.kind == "chunked" and dataset.layout.address is not None:
-                chunks(self.file, dataset)
+                self.chunks += [(each.address, each.address + each.size) for each in chunks(self.file, dataset)]
         self.structures = sorted(self.file.structures)
 
     def dataset(self, name: str) -> HDF5Dataset:
