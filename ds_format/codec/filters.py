@@ -403,6 +403,12 @@ HDF5 = {
 }
 """Number of HDF5, or registered with The HDF Group → filter."""
 
+SIMPLE = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
+"""Numbers of filters, in the order in which they were applied, that a kernel undoes."""
+
+WORD_SIZES = frozenset({1, 2, 4, 8})
+"""Bytes of values that kernels turn to the native byte order, and search."""
+
 KEEP_SIZE = frozenset({SHUFFLE, FLETCHER32})
 """Filters that change the size by a checksum at most."""
 
@@ -439,6 +445,31 @@ class ChunkFilter(NamedTuple):
             return filter_.decode(data, limit, {"elementsize": self.size} if self.size else NO_OPTIONS)
         except DsError as error:
             raise type(error)(f"filter {filter_.name}: {error.message}") from None
+
+
+class SimpleFilters(NamedTuple):
+    """Filters that a kernel undoes."""
+
+    is_shuffled: bool
+    """Whether chunks went through the filter "shuffle"."""
+    is_deflated: bool
+    """Whether they went through the filter "deflate", then."""
+
+
+def simple_filters(filters: tuple[ChunkFilter, ...], item_size: int) -> SimpleFilters | None:
+    """Return how a kernel undoes filters; None if it does not.
+
+    Parameters
+    ----------
+    filters : tuple of ChunkFilter
+        In the order in which they were applied.
+    item_size : int
+        Bytes of a value.
+    """
+    numbers = tuple([each.number for each in filters])
+    if numbers not in SIMPLE or item_size not in WORD_SIZES:
+        return None
+    return SimpleFilters(SHUFFLE in numbers, ZLIB_NUMBER in numbers)
 
 
 class Decoded(NamedTuple):

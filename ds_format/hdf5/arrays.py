@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
-from ..codec.filters import SHUFFLE, ZLIB_NUMBER, ChunkFilter, chunk_inflater, find_filter
+from ..codec.filters import (
+    SHUFFLE,
+    WORD_SIZES,
+    ChunkFilter,
+    SimpleFilters,
+    chunk_inflater,
+    find_filter,
+    simple_filters,
+)
 from ..codec.slab_reading import slab_reader
 from ..codec.stored import MAX_COUNT, Stored, StoredChunks
 from ..errors import FormatError, TruncatedError
@@ -26,20 +34,17 @@ from .records import HDF5Dataset, HDF5Filter, HDF5Layout, Unusual
 REFERENCE = np.dtype("V16")
 """A string of variable length: how long it is, and where in the file."""
 
-WORD_SIZES = frozenset({1, 2, 4, 8})
-"""Bytes of values that kernels turn to the native byte order, and search."""
-
 MAX_CHUNK_SIZE = 2**32
 """Bytes of a chunk in memory."""
+
+SMALL_SIZE = 1024 * 1024
+"""Bytes of an array up to which threads do not gain."""
 
 MAX_SIZE = 16 * 1024 * 1024
 """Bytes of an array that are allocated for any file, however small."""
 
 MAX_RATIO = 1100
 """Times the bytes of the file that a larger array may have. A file with more is mostly fill values, or damaged."""
-
-SMALL_FILTERS = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
-"""Numbers of filters, in the order in which they were applied, of chunks that one kernel reads."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen: such a one takes four times as long to make
@@ -58,8 +63,8 @@ class Place:
     """-1: unlimited."""
     layout: HDF5Layout
     filters: tuple[ChunkFilter, ...]
-    is_simple: bool
-    """Whether one kernel reads all of its chunks, if it is small."""
+    simple: SimpleFilters | None
+    """If one kernel reads all of its chunks, where the file is in memory: how."""
     fill: bytes | None
     """Of one value, as in the file, where none was written; None: zeros."""
     size: int
@@ -95,18 +100,27 @@ def place_of(dataset: HDF5Dataset) -> Place:
     size = math.prod(shape) * item_size
     if size > MAX_COUNT or (shape and max(shape) > MAX_COUNT):
         raise Unusual("more values than can be counted")
-    fill, is_simple = dataset.fill, False
+    fill, simple = dataset.fill, None
     filters: tuple[ChunkFilter, ...] = ()
     if fill is not None and len(fill) != item_size:
         raise FormatError(f"fill value: found {len(fill)} bytes, expected {item_size}")
     if layout.chunk is not None:
-        filters, is_simple = _filters(dataset.filters, layout.chunk, len(shape), item_size)
-        is_simple = is_simple and layout.index == "btree1"
+        filters, simple = _filters(dataset.filters, layout.chunk, len(shape), item_size)
         if layout.size != item_size:
             raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
     elif layout.size < size and layout.address is not None:
         raise FormatError(f"layout: found {layout.size} bytes of values, expected {size}")
-    return Place(dtype, is_big, shape, dataset.max_shape, layout, filters, is_simple, fill, size)
+    return Place(
+        dtype,
+        is_big,
+        shape,
+        dataset.max_shape,
+        layout,
+        filters,
+        simple if layout.index == "btree1" and size <= SMALL_SIZE else None,
+        fill,
+        size,
+    )
 
 
 @lru_cache(256)
@@ -118,8 +132,8 @@ def _native(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], bool]:
 @lru_cache(256)
 def _filters(
     filters: tuple[HDF5Filter, ...], chunk: tuple[int, ...], rank: int, item_size: int
-) -> tuple[tuple[ChunkFilter, ...], bool]:
-    """Return the filters of chunks, and whether one kernel undoes them, after checks of the shape of a chunk."""
+) -> tuple[tuple[ChunkFilter, ...], SimpleFilters | None]:
+    """Return the filters of chunks, and how one kernel undoes them, after checks of the shape of a chunk."""
     if len(chunk) != rank or 0 in chunk:
         raise FormatError(f"layout: found chunks of the shape {chunk}, expected {rank} numbers that are not 0")
     if math.prod(chunk) * item_size > MAX_CHUNK_SIZE:
@@ -132,8 +146,7 @@ def _filters(
         found.append(filter_)
     if found and found[0].number == SHUFFLE and found[0].size != item_size:
         raise Unusual("the filter shuffle for values of another size")
-    is_simple = tuple([each.number for each in found]) in SMALL_FILTERS and item_size in WORD_SIZES
-    return tuple(found), is_simple
+    return tuple(found), simple_filters(tuple(found), item_size)
 
 
 def values(
@@ -229,12 +242,10 @@ def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArr
             return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
         except EOFError:
             raise _truncated(body.size, place) from None
-    if not place.is_simple:
+    if place.simple is None:
         return None
     check_size(place.size, body)
-    filters = place.filters
-    is_shuffled = bool(filters) and filters[0].number == SHUFFLE
-    inflate = chunk_inflater() if len(filters) > is_shuffled else None
+    is_shuffled, is_deflated = place.simple
     return read_chunked(
         body.memory,
         layout.address,
@@ -243,7 +254,7 @@ def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArr
         dtype,
         place.is_big,
         is_shuffled,
-        inflate,
+        chunk_inflater() if is_deflated else None,
         place.fill,
         sought,
     )

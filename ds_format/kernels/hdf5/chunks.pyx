@@ -7,7 +7,7 @@ and to copy values to where they belong is one pass, in which the order of bytes
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from .placing cimport MAX_RANK, Form, join, put_part
+from .placing cimport MAX_RANK, Form, check_part, join, product, put_part
 
 
 def place(
@@ -47,11 +47,10 @@ def place(
     if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or part.shape[0] != 3 * rank:
         raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {part.shape[0]} / 3")
     for axis in range(rank):
-        _check_axis(part[axis], part[rank + axis], shape[axis])
-        _check_axis(part[2 * rank + axis], part[rank + axis], target_shape[axis])
-        n, m = _product(n, shape[axis], chunk.shape[0]), _product(m, target_shape[axis], target.shape[0])
+        n, m = product(n, shape[axis], chunk.shape[0]), product(m, target_shape[axis], target.shape[0])
     if n != chunk.shape[0] or m != target.shape[0]:
         raise ValueError(f"{chunk.shape[0]} and {target.shape[0]} bytes do not fit the shapes")
+    check_part(&part[0], &shape[0], &target_shape[0], rank)
     if n and m:
         with nogil:
             put_part(&chunk[0], &shape[0], &target[0], &target_shape[0], &part[0], rank,
@@ -84,16 +83,3 @@ def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, 
             join(&source[0], &target[0], n, Form(n, size, True, False))
     if source.shape[0] > n * size:
         memcpy(&target[n * size], &source[n * size], source.shape[0] - n * size)
-
-
-cdef int _check_axis(int64_t start, int64_t n, int64_t size) except -1:
-    if start < 0 or n < 0 or n > size or start > size - n:
-        raise ValueError(f"a part: found {n} values from {start} on, expected no more than {size}")
-    return 0
-
-
-cdef int64_t _product(int64_t n, int64_t size, int64_t limit) except -1:
-    """Return `n * size`, which must not be more than there is; sizes of axes are not negative."""
-    if n and size > limit // n:
-        raise ValueError(f"an axis of {size} times {n} bytes does not fit {limit} bytes")
-    return n * size

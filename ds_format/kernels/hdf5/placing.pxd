@@ -134,3 +134,25 @@ cdef inline void put_part(
             axis -= 1
         if axis < 0:
             return
+
+
+cdef inline int check_part(const int64_t* part, const int64_t* shape, const int64_t* target_shape, int rank) except -1:
+    """Raise a ValueError if a part is not inside of the chunk or the array."""
+    cdef int axis
+    for axis in range(rank):
+        _check_axis(part[axis], part[rank + axis], shape[axis])
+        _check_axis(part[2 * rank + axis], part[rank + axis], target_shape[axis])
+    return 0
+
+
+cdef inline int _check_axis(int64_t start, int64_t n, int64_t size) except -1:
+    if start < 0 or n < 0 or n > size or start > size - n:
+        raise ValueError(f"a part: found {n} values from {start} on, expected no more than {size}")
+    return 0
+
+
+cdef inline int64_t product(int64_t n, int64_t size, int64_t limit) except -1:
+    """Return `n * size`, which must not be more than there is; sizes of axes are not negative."""
+    if n and size > limit // n:
+        raise ValueError(f"an axis of {size} times {n} bytes does not fit {limit} bytes")
+    return n * size

@@ -1,9 +1,12 @@
-"""A variable in chunks, of a file in memory → an array, in one pass. It serves small files, of which there are many."""
+"""Chunks in memory → an array, in one pass: all of a variable of a small file, or many chunks of a large variable.
+
+The filters are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
+"""
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.memoryview cimport PyMemoryView_FromMemory
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -11,13 +14,30 @@ from ..common.filling cimport Wanted, empty, rank_of, seek, want
 from ..common.inflate cimport inflate_short
 from .btree1 cimport MAX_RANK, Chunks, define, read_btree1
 from .known cimport Known, Segment
-from .placing cimport Form, put_part
+from .placing cimport Form, check_part, product, put_part
 
 cnp.import_array()
 
 cdef enum:
     MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
     SHORT = 512  # bytes of a stream for which a library takes longer than this package
+    LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
+
+cdef extern from *:
+    """
+    #define DS_MAX_CHUNK ((int64_t) 1 << 32)
+    """
+    const int64_t MAX_CHUNK "DS_MAX_CHUNK"  # bytes
+
+
+cdef struct Job:
+    uint8_t* target  # of the array
+    uint8_t* buffer  # for one chunk, or NULL
+    uint64_t size  # bytes of a chunk in memory
+    int rank
+    Form form
+    int64_t[MAX_RANK] shape, target_shape  # of a chunk, and of the array
+    int64_t[3 * MAX_RANK] part  # that is copied
 
 
 def read_chunked(
@@ -62,13 +82,15 @@ def read_chunked(
     cdef Chunks c
     cdef Wanted w
     cdef cnp.npy_intp lengths[MAX_RANK]
-    cdef uint8_t* buffer = NULL
+    cdef Job job
+    cdef const uint8_t* start
     cdef Py_ssize_t i
     cdef int axis
     cdef uint64_t n = 1
     if len(shape) > MAX_RANK:
         raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
     want(&w, dtype, wanted, is_big)
+    job.buffer = NULL
     define(&c, shape, chunk, w.size, inflate is not None, False)
     rank_of(shape, lengths)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -85,13 +107,19 @@ def read_chunked(
             n *= c.grid[axis]
         if <uint64_t> c.n < n:
             _fill(array, fill, w.size, w.swapped)
+        job.target, job.size, job.rank = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank
+        job.form = Form(c.size // w.size, w.size, is_shuffled, w.swapped)
+        for axis in range(c.rank):
+            job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
         for i in range(c.n):
-            if c.entries[i].mask or not _put_chunk(&c, i, all_of_it.data, &buffer, inflate, is_shuffled, array, &w):
+            _set_part(&c, c.entries[i].number, &job)
+            start = all_of_it.data + c.entries[i].offset
+            if c.entries[i].mask or not _put_chunk(&job, start, c.entries[i].size, inflate):
                 return None
         seek(&w, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
         return array, w.found
     finally:
-        free(buffer)
+        free(job.buffer)
         free(c.entries)
         free(k.needed)
         PyBuffer_Release(&view)
@@ -115,54 +143,124 @@ cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
     return 0
 
 
-cdef bint _put_chunk(
-    const Chunks* c, Py_ssize_t i, const uint8_t* file, uint8_t** buffer, inflate, bint is_shuffled, cnp.ndarray array,
-    const Wanted* w,
-) except -1:
+cdef void _set_part(const Chunks* c, uint64_t number, Job* job) noexcept:
+    """Say which part of a chunk is in the array, and where."""
+    cdef int64_t first
+    cdef int axis
+    for axis in range(c.rank - 1, -1, -1):
+        first = (number % c.grid[axis]) * c.chunk[axis]
+        number //= c.grid[axis]
+        job.part[axis], job.part[c.rank + axis] = 0, min(job.shape[axis], job.target_shape[axis] - first)
+        job.part[2 * c.rank + axis] = first
+
+
+def put_chunks(
+    const uint8_t[::1] data not None, const int64_t[::1] sizes not None, const uint32_t[::1] masks not None,
+    const int64_t[:, ::1] parts not None, const int64_t[::1] shape not None, uint8_t[::1] target not None,
+    const int64_t[::1] target_shape not None, int size, bint swapped, bint is_shuffled, inflate,
+):
+    """Copy parts of chunks to their places in an array, as far as nothing is damaged.
+
+    Parameters
+    ----------
+    data : (n,) uint8
+        Chunks as in the file, one after another.
+    sizes : (N,) int64
+        Bytes of each; 0: there is nothing to copy.
+    masks : (N,) uint32
+        A bit for each filter that a chunk did not go through.
+    parts : (N, 3 * R) int64
+        As of `chunks.place`, of each.
+    shape : (R,) int64
+        Of a chunk; R is at most 32.
+    target : (m * size,) uint8
+        Out: the bytes of an array in C order.
+    target_shape : (R,) int64
+        Of the array.
+    size : int
+        1, 2, 4 or 8 bytes per value.
+    swapped : bool
+        Whether values are in the other byte order than in the array.
+    is_shuffled, inflate
+        As of `read_chunked`.
+
+    Returns
+    -------
+    int
+        Chunks that were copied: N, or the number of the first one that is damaged, or did not go through all filters.
+
+    Raises
+    ------
+    ValueError
+        If a part is not inside of the chunk or the array, if lengths do not fit each other, or for another `size`.
+    """
+    cdef Job job
+    cdef Py_ssize_t n = sizes.shape[0], i, at = 0
+    cdef int64_t whole = size, room = size
+    cdef int rank = <int> min(shape.shape[0], MAX_RANK + 1), axis
+    if size not in (1, 2, 4, 8):
+        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes")
+    if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or parts.shape[1] != 3 * rank:
+        raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {parts.shape[1]} / 3")
+    if masks.shape[0] != n or parts.shape[0] != n:
+        raise ValueError(f"found {n} sizes, {masks.shape[0]} masks and {parts.shape[0]} parts")
+    for axis in range(rank):
+        whole, room = product(whole, shape[axis], MAX_CHUNK), product(room, target_shape[axis], target.shape[0])
+        job.shape[axis], job.target_shape[axis] = shape[axis], target_shape[axis]
+    if room != target.shape[0] or not room or not whole:
+        raise ValueError(f"{target.shape[0]} bytes do not fit the shape")
+    job.rank, job.size, job.form, job.buffer = rank, whole, Form(whole // size, size, is_shuffled, swapped), NULL
+    job.target = &target[0]
+    try:
+        for i in range(n):
+            if not 0 <= sizes[i] <= data.shape[0] - at:
+                raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
+            if not sizes[i]:
+                continue
+            memcpy(job.part, &parts[i, 0], 3 * rank * sizeof(int64_t))
+            check_part(job.part, job.shape, job.target_shape, rank)
+            if masks[i] or not _put_chunk(&job, &data[at], sizes[i], inflate):
+                return i
+            at += sizes[i]
+        return n
+    finally:
+        free(job.buffer)
+
+
+cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) except -1:
     """Put the values of a chunk to their places; return whether the chunk is right."""
-    cdef const uint8_t* start = file + c.entries[i].offset
-    cdef uint64_t size = c.entries[i].size
     cdef Py_buffer view
     cdef bint is_right
     if inflate is None:
-        _place(c, i, start, is_shuffled, array, w)
-        return True
-    if c.size // MAX_RATIO > size:
+        if size == job.size:
+            _place(job, start)
+        return size == job.size
+    if job.size // MAX_RATIO > size:
         return False
     if size <= SHORT:
-        if buffer[0] == NULL:
-            buffer[0] = <uint8_t*> malloc(c.size)
-            if buffer[0] == NULL:
+        if job.buffer == NULL:
+            job.buffer = <uint8_t*> malloc(job.size)
+            if job.buffer == NULL:
                 raise MemoryError
-        is_right = inflate_short(start, size, buffer[0], c.size)
+        is_right = inflate_short(start, size, job.buffer, job.size)
         if is_right:
-            _place(c, i, buffer[0], is_shuffled, array, w)
+            _place(job, job.buffer)
         return is_right
     try:
-        inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), c.size)
+        inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), job.size)
     except Exception:
         return False  # whoever reads it again says what is wrong
     PyObject_GetBuffer(inflated, &view, PyBUF_SIMPLE)
-    is_right = <uint64_t> view.len == c.size
+    is_right = <uint64_t> view.len == job.size
     if is_right:
-        _place(c, i, <const uint8_t*> view.buf, is_shuffled, array, w)
+        _place(job, <const uint8_t*> view.buf)
     PyBuffer_Release(&view)
     return is_right
 
 
-cdef void _place(
-    const Chunks* c, Py_ssize_t i, const uint8_t* chunk, bint is_shuffled, cnp.ndarray array, const Wanted* w
-) noexcept:
-    cdef int64_t[MAX_RANK] shape, lengths
-    cdef int64_t[3 * MAX_RANK] part
-    cdef uint64_t number = c.entries[i].number
-    cdef int64_t first
-    cdef int axis
-    for axis in range(c.rank - 1, -1, -1):
-        shape[axis], lengths[axis] = c.chunk[axis], cnp.PyArray_DIM(array, axis)
-        first = (number % c.grid[axis]) * c.chunk[axis]
-        number //= c.grid[axis]
-        part[axis], part[c.rank + axis] = 0, min(shape[axis], lengths[axis] - first)
-        part[2 * c.rank + axis] = first
-    put_part(chunk, shape, <uint8_t*> cnp.PyArray_DATA(array), lengths, part, c.rank,
-             Form(c.size // w.size, w.size, is_shuffled, w.swapped))
+cdef void _place(const Job* job, const uint8_t* chunk) noexcept:
+    if job.size <= LITTLE:
+        put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)
+    else:
+        with nogil:
+            put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)
