@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -47,7 +47,7 @@ MAX_RATIO = 1100
 """Times the bytes of the file that a larger array may have. A file with more is mostly fill values, or damaged."""
 
 
-@dataclass(slots=True, eq=False)  # not frozen: such a one takes four times as long to make
+@dataclass(slots=True)  # not frozen: such a one takes four times as long to make
 class Place:
     """Where the values of a dataset are in its file, and how they are stored there. It can be pickled.
 
@@ -69,7 +69,7 @@ class Place:
     """Of one value, as in the file, where none was written; None: zeros."""
     size: int
     """Bytes of all values in memory."""
-    chunks: StoredChunks | None = None
+    chunks: StoredChunks | None = field(default=None, compare=False)
     """None: the index was not read yet."""
 
 

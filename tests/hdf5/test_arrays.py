@@ -171,8 +171,10 @@ def test_place_is_pickled_with_its_index(tmp_path: Path) -> None:
     hdf5.values(body, before, (slice(0, 1),))
     stored = pickle.dumps(before)
     assert len(stored) < 5000
+    after = pickle.loads(stored)
+    assert after == before == place(body, "x")
     body.requests = 0
-    assert hdf5.values(body, pickle.loads(stored), (slice(48, 50),))[0].tolist() == [48, 49]
+    assert hdf5.values(body, after, (slice(48, 50),))[0].tolist() == [48, 49]
     assert body.requests == 1  # for both chunks
 
 
