@@ -391,7 +391,7 @@ def test_superblock_version_1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n", [0, 7, 47, 99])
 def test_files_that_are_too_short(n: int) -> None:
-    with pytest.raises(TruncatedError, match=f"superblock at 0: found {n} bytes"):
+    with pytest.raises(TruncatedError, match=f"superblock: found {n} bytes"):
         read(stored()[0][:n])
 
 
@@ -399,7 +399,7 @@ def test_every_cut(scattered: bytes) -> None:
     """A file that is cut anywhere is truncated, and says so."""
     for data in (stored()[0], scattered):
         for n in range(100, len(data), 1 + len(data) // 300):
-            with pytest.raises(TruncatedError, match=f"found {n} bytes, expected {len(data)}"):
+            with pytest.raises(TruncatedError, match=f"found {n} bytes in the file, expected {len(data)}"):
                 read(data[:n])
 
 

@@ -74,7 +74,9 @@ cdef class Segments:
             return unusual(f"{reason} at {self.k.address}" if self.k.address else reason)
         where = f"{(<bytes> self.k.what).decode()} at {self.k.address}"
         if self.k.fault == SHORT:
-            return TruncatedError(f"{where}: found {self.k.found} bytes, expected {self.k.expected}")
+            return TruncatedError(
+                f"superblock: found {self.k.found} bytes in the file, expected {self.k.expected}: "
+                "perhaps a copy was interrupted")
         if self.k.fault == MISMATCH:
             return FormatError(f"{where}: checksum 0x{self.k.found:08x}, expected 0x{self.k.expected:08x}")
         if self.k.fault != DAMAGED:
