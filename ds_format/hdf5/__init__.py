@@ -10,7 +10,7 @@ From low to high::
 
 from __future__ import annotations
 
-from .arrays import Place, check_size, place_of, stored_of, values
+from .arrays import DatasetPlace, check_size, place_of, stored_of, values
 from .header import SIGNATURE, read_file
 from .records import (
     HDF5Attribute,
@@ -25,6 +25,7 @@ from .records import (
 
 __all__ = [
     "SIGNATURE",
+    "DatasetPlace",
     "HDF5Attribute",
     "HDF5Dataset",
     "HDF5File",
@@ -32,7 +33,6 @@ __all__ = [
     "HDF5Group",
     "HDF5Layout",
     "HDF5Type",
-    "Place",
     "Unusual",
     "check_size",
     "place_of",

@@ -48,7 +48,7 @@ MAX_RATIO = 1100
 
 
 @dataclass(slots=True)  # not frozen: such a one takes four times as long to make
-class Place:
+class DatasetPlace:
     """Where the values of a dataset are in its file, and how they are stored there. It can be pickled.
 
     The index of chunks is read when it is needed first.
@@ -66,14 +66,14 @@ class Place:
     simple: SimpleFilters | None
     """If one kernel reads all of its chunks, where the file is in memory: how."""
     fill: bytes | None
-    """Of one value, as in the file, where none was written; None: zeros."""
+    """One value, as in the file, in place of those that were not written; None: zeros."""
     size: int
     """Bytes of all values in memory."""
     chunks: StoredChunks | None = field(default=None, compare=False)
     """None: the index was not read yet."""
 
 
-def place_of(dataset: HDF5Dataset) -> Place:
+def place_of(dataset: HDF5Dataset) -> DatasetPlace:
     """Return where the values of a dataset are; nothing is read.
 
     Raises
@@ -110,7 +110,7 @@ def place_of(dataset: HDF5Dataset) -> Place:
             raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
     elif layout.size < size and layout.address is not None:
         raise FormatError(f"layout: found {layout.size} bytes of values, expected {size}")
-    return Place(
+    return DatasetPlace(
         dtype,
         is_big,
         shape,
@@ -151,7 +151,7 @@ def _filters(
 
 def values(
     body: Body,
-    place: Place,
+    place: DatasetPlace,
     slices: tuple[slice, ...] | None = None,
     sought: NDArray[Any] | None = None,
     *,
@@ -165,7 +165,7 @@ def values(
     ----------
     body : Body
         The bytes of the file.
-    place : Place
+    place : DatasetPlace
     slices : tuple of slice, optional
         Slices of step 1, one per dimension, inside of its shape. Default: the whole dataset.
     sought : (N,) ndarray, optional
@@ -232,16 +232,15 @@ def check_size(size: int, body: Body) -> None:
         raise Unusual(f"an array of {size} bytes in a file of {body.size}")
 
 
-def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None:
+def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None:
     """Return a dataset of a file in memory in the way that takes least time; None if there is another way."""
     dtype, layout = place.dtype, place.layout
     if layout.address is None or dtype.itemsize not in WORD_SIZES or (sought is not None and dtype.char == "e"):
         return None
     if layout.chunk is None:
-        try:
-            return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
-        except EOFError:
-            raise _truncated(body.size, place) from None
+        if layout.address + place.size > body.size:
+            raise _truncated(body.size, place)
+        return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
     if place.simple is None:
         return None
     check_size(place.size, body)
@@ -260,18 +259,18 @@ def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArr
     )
 
 
-def _fill(place: Place) -> NDArray[Any]:
+def _fill(place: DatasetPlace) -> NDArray[Any]:
     """Return what is there where nothing was written, without a dimension."""
     if place.fill is None:
         return np.zeros((), place.dtype)
     return np.frombuffer(place.fill, _stored_dtype(place)).reshape(()).astype(place.dtype)
 
 
-def _stored_dtype(place: Place) -> np.dtype[Any]:
+def _stored_dtype(place: DatasetPlace) -> np.dtype[Any]:
     return place.dtype.newbyteorder(">" if place.is_big else "<")
 
 
-def stored_of(body: Body, place: Place) -> Stored:
+def stored_of(body: Body, place: DatasetPlace) -> Stored:
     """Return how the values of a dataset are stored, with the places of its chunks.
 
     Raises
@@ -279,7 +278,7 @@ def stored_of(body: Body, place: Place) -> Stored:
     FormatError
         If the index of chunks is damaged.
     Unusual
-        If it is of a kind that is not supported.
+        If it is not supported.
     """
     layout = place.layout
     if layout.chunk is not None and place.chunks is None:
@@ -294,7 +293,7 @@ PLAIN_EDGES = 1
 """A flag of layouts: chunks that are not inside of the shape whole went through no filter."""
 
 
-def _read_index(body: Body, place: Place) -> StoredChunks:
+def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
     """Find out where the chunks of a dataset are."""
     layout = place.layout
     index, address, chunk = layout.index or "", layout.address, layout.chunk or ()
@@ -327,7 +326,7 @@ def _known(body: Body) -> list[tuple[int, Any]]:
     return [] if body.memory is None else [(0, body.memory)]
 
 
-def _from_chunks(body: Body, place: Place, slices: tuple[slice, ...]) -> NDArray[Any]:
+def _from_chunks(body: Body, place: DatasetPlace, slices: tuple[slice, ...]) -> NDArray[Any]:
     read = slab_reader(body, stored_of(body, place), slices)
     if read is None:
         raise Unusual("chunks that take far more bytes than their values")
@@ -335,7 +334,7 @@ def _from_chunks(body: Body, place: Place, slices: tuple[slice, ...]) -> NDArray
 
 
 def _from_run(
-    body: Body, place: Place, slices: tuple[slice, ...], shape: tuple[int, ...], sought: NDArray[Any] | None
+    body: Body, place: DatasetPlace, slices: tuple[slice, ...], shape: tuple[int, ...], sought: NDArray[Any] | None
 ) -> tuple[NDArray[Any], bool]:
     """Return values that lie in one piece, or a part of them."""
     begin, item_size = place.layout.address or 0, place.dtype.itemsize
@@ -371,7 +370,7 @@ def _strings(body: Body, references: NDArray[Any], as_text: bool) -> NDArray[Any
     return strings.reshape(references.shape)
 
 
-def _truncated(size: int, place: Place) -> TruncatedError:
+def _truncated(size: int, place: DatasetPlace) -> TruncatedError:
     return TruncatedError(
         f"found {size} bytes in the file, expected at least {(place.layout.address or 0) + place.size}"
     )

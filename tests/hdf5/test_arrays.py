@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ds_format import hdf5
 from ds_format.body.body import Body, FileBody, MemoryBody
 from ds_format.codec import filters, slab_reading
+from ds_format.errors import DsError, FormatError, TruncatedError
 
 from . import reference
 from .far import FarBody
@@ -35,7 +36,7 @@ def read(body: Body, name: str, slices: tuple[slice, ...] | None = None, **optio
     return hdf5.values(body, place(body, name), slices, **options)[0]
 
 
-def place(body: Body, name: str) -> hdf5.Place:
+def place(body: Body, name: str) -> hdf5.DatasetPlace:
     return hdf5.place_of(next(each for each in hdf5.read_file(body).datasets if each.name == name))
 
 
@@ -263,3 +264,93 @@ def test_nodes_of_a_level_are_read_together(tmp_path: Path) -> None:
             assert stored.chunks is not None
             assert len(stored.chunks.numbers) == 20_000
             assert body.requests <= 6
+
+
+# what is wrong
+
+
+def dataset_of(tmp_path: Path, **options: Any) -> tuple[list[Body], hdf5.HDF5Dataset]:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(10), **options)
+    found = bodies(path)
+    return found, hdf5.read_file(found[0]).datasets[0]
+
+
+@pytest.mark.parametrize("address", [2**64 - 2, 2**63, 2**31])
+def test_values_behind_the_end(tmp_path: Path, address: int) -> None:
+    found, dataset = dataset_of(tmp_path)
+    where = hdf5.place_of(dataset._replace(layout=dataset.layout._replace(address=address)))
+    for body in found:
+        for part in (None, (slice(3, 5),)):
+            with pytest.raises(TruncatedError, match="expected at least"):
+                hdf5.values(body, where, part)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"size": 4}, FormatError),
+        ({"chunk": (0,)}, FormatError),
+        ({"chunk": (5, 5)}, FormatError),
+        ({"chunk": (2**30,)}, hdf5.Unusual),
+        ({"kind": "unusual", "chunk": None}, hdf5.Unusual),
+        ({"kind": "contiguous", "chunk": None, "size": 79}, FormatError),
+    ],
+)
+def test_layouts_that_do_not_fit(tmp_path: Path, changed: Any, error: Any) -> None:
+    _, dataset = dataset_of(tmp_path, chunks=(5,))
+    with pytest.raises(error):
+        hdf5.place_of(dataset._replace(layout=dataset.layout._replace(**changed)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"fill": b"123"}, FormatError),
+        ({"shape": None}, hdf5.Unusual),
+        ({"shape": (2**62, 2**62)}, hdf5.Unusual),
+        ({"shape": (0, 2**63)}, hdf5.Unusual),
+        ({"filters": (hdf5.HDF5Filter(9999, False, ()),)}, hdf5.Unusual),
+        ({"filters": (hdf5.HDF5Filter(2, False, (4,)),)}, hdf5.Unusual),
+    ],
+)
+def test_datasets_that_do_not_fit(tmp_path: Path, changed: Any, error: Any) -> None:
+    _, dataset = dataset_of(tmp_path, chunks=(5,))
+    if len(changed.get("shape") or ()) == 2:
+        dataset = dataset._replace(layout=dataset.layout._replace(chunk=(5, 5)))
+    with pytest.raises(error):
+        hdf5.place_of(dataset._replace(**changed))
+
+
+def test_far_larger_than_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        for name, options in {"chunks": {"chunks": (1000, 1000)}, "one": {}}.items():
+            file.create_dataset(name, (100_000, 10_000), "f8", fillvalue=1, **options)
+    for body in bodies(path):
+        for name in ("chunks", "one"):
+            with pytest.raises(hdf5.Unusual, match="8000000000 bytes"):
+                read(body, name)
+            assert read(body, name, (slice(99_999, 100_000), slice(0, 2))).tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "gzip"}, {"fletcher32": True}])
+def test_a_damaged_chunk_is_named(tmp_path: Path, options: Any) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.random.default_rng(0).random((50, 40)), chunks=(20, 20), **options)
+    data = bytearray(path.read_bytes())
+    body = MemoryBody("a.h5", bytes(data))
+    stored = hdf5.stored_of(body, place(body, "x"))
+    assert stored.chunks is not None
+    at, size = int(stored.chunks.offsets[3]), int(stored.chunks.sizes[3])
+    data[at + size // 2] ^= 1
+    path.write_bytes(data)
+    for body in bodies(path):
+        if options:
+            with pytest.raises(DsError, match=f"the chunk of {size} bytes at {at} of the file"):
+                read(body, "x")
+        else:
+            read(body, "x")
+        assert read(body, "x", (slice(0, 20), slice(0, 40))).shape == (20, 40)
