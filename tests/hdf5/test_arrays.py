@@ -341,8 +341,8 @@ def test_a_damaged_chunk_is_named(tmp_path: Path, options: Any) -> None:
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=np.random.default_rng(0).random((50, 40)), chunks=(20, 20), **options)
     data = bytearray(path.read_bytes())
-    body = MemoryBody("a.h5", bytes(data))
-    stored = hdf5.stored_of(body, place(body, "x"))
+    whole = MemoryBody("a.h5", bytes(data))
+    stored = hdf5.stored_of(whole, place(whole, "x"))
     assert stored.chunks is not None
     at, size = int(stored.chunks.offsets[3]), int(stored.chunks.sizes[3])
     data[at + size // 2] ^= 1
