@@ -31,9 +31,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
 from ds_format.body.body import MemoryBody
-from ds_format.errors import FormatError
+from ds_format.errors import FormatError, Unusual
 from ds_format.hdf5 import arrays, header, reading
-from ds_format.hdf5.records import HDF5Dataset, HDF5File, Unusual
+from ds_format.hdf5.records import HDF5Dataset, HDF5File
 from tests.hdf5 import reference
 from tests.hdf5.damage import Anatomy
 from tests.hdf5.far import FarBody

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import DsError, FormatError, TruncatedError
+from ..errors import DsError, FormatError, TruncatedError, Unusual
 
 MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 
@@ -50,19 +50,6 @@ MAX_RANK = 64
 """Dimensions of an array: `NPY_MAXDIMS`."""
 
 Attributes = list[tuple[str, Any]]
-
-
-class Unusual(Exception):
-    """A header that is for the library to read; which ones these are is said in `layout`.
-
-    Parameters
-    ----------
-    reason : str
-    """
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Incomplete(Exception):

@@ -26,9 +26,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..body.body import FIRST_SIZE, Body
-from ..errors import FormatError, TruncatedError
+from ..errors import FormatError, TruncatedError, Unusual
 from ..kernels.classic.header import Parser
-from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, Unusual, read_items
+from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, read_items
 
 MAX_NAME = 255
 """Bytes of a name: one less than `NC_MAX_NAME` in netcdf.h, of which the library loses the end."""

@@ -10,6 +10,7 @@ From low to high::
 
 from __future__ import annotations
 
+from ..errors import Unusual
 from .arrays import DatasetPlace, check_size, place_of, stored_of, values
 from .header import SIGNATURE, read_file
 from .records import (
@@ -20,7 +21,6 @@ from .records import (
     HDF5Group,
     HDF5Layout,
     HDF5Type,
-    Unusual,
 )
 
 __all__ = [

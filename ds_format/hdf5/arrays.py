@@ -23,13 +23,13 @@ from ..codec.filters import (
 )
 from ..codec.slab_reading import slab_reader
 from ..codec.stored import MAX_COUNT, Stored, StoredChunks
-from ..errors import FormatError, TruncatedError
+from ..errors import FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
 from ..kernels.hdf5.indexes import find_chunks
 from ..kernels.hdf5.small import read_chunked
 from ..kernels.hdf5.strings import read_strings
 from .reading import read_known
-from .records import HDF5Dataset, HDF5Filter, HDF5Layout, Unusual
+from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 
 REFERENCE = np.dtype("V16")
 """A string of variable length: how long it is, and where in the file."""

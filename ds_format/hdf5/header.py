@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import cast
 
 from ..body.body import Body
+from ..errors import Unusual
 from ..kernels.hdf5.objects import Parser
 from .reading import Segments, first_bytes, read_known
 from .records import (
@@ -25,7 +26,6 @@ from .records import (
     HDF5Group,
     HDF5Layout,
     HDF5Type,
-    Unusual,
 )
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

@@ -10,19 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Unusual(Exception):
-    """A file that is not read here but by a library, since something about it is not certain or not supported.
-
-    Parameters
-    ----------
-    reason : str
-    """
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
-
-
 class HDF5Type(NamedTuple):
     """A datatype message."""
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ds_format.body.body import MemoryBody
-from ds_format.errors import FormatError, TruncatedError
+from ds_format.errors import FormatError, TruncatedError, Unusual
 from ds_format.hdf5 import arrays, header
-from ds_format.hdf5.records import HDF5File, Unusual
+from ds_format.hdf5.records import HDF5File
 
 MEMORY = 100 << 20
 """Bytes that reading a file may take."""

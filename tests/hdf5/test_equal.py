@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ds_format.body.body import FileBody, MemoryBody
+from ds_format.errors import Unusual
 from ds_format.hdf5 import arrays, header
-from ds_format.hdf5.records import HDF5Dataset, Unusual
+from ds_format.hdf5.records import HDF5Dataset
 
 from ..fetch_ncarg import VARIABLE, folder, netcdf_files
 from . import drawn, reference
