@@ -16,7 +16,7 @@ cdef enum:
     PLAIN_CHUNKS = 10  # types of B-trees of version 2
     FILTERED_CHUNKS = 11
 
-NAMES = ("btree1", "single", "implicit", "fixed", "extensible", "btree2")
+cdef tuple NAMES = ("btree1", "single", "implicit", "fixed", "extensible", "btree2")
 
 
 def find_chunks(
