@@ -43,7 +43,7 @@ def read_known(body: Body, parse: Callable[[Segments, int], T | list[tuple[int, 
 
 
 def first_bytes(body: Body) -> Segments:
-    """Return the first and the last bytes, or all of a body in memory: what metadata are mostly in."""
+    """Return the first and the last bytes, which have most metadata, or all of a body in memory."""
     if body.is_in_memory:
         return [(0, body.memory)]
     head = body.head(FIRST_SIZE)

@@ -22,9 +22,9 @@ class HDF5Type(NamedTuple):
     size: int
     """Bytes of one element in the file."""
     members: tuple[tuple[str, int], ...] | None = None
-    """Of an enum, in the order of the file."""
+    """Members of an enum, in the order of the file."""
     address: int | None = None
-    """Of the object header of a committed (named) type."""
+    """Position of the object header of a committed (named) type."""
 
 
 class HDF5Attribute(NamedTuple):
@@ -55,12 +55,12 @@ class HDF5Layout(NamedTuple):
     size: int
     """Bytes of compact or contiguous values; bytes of an element of chunks."""
     chunk: tuple[int, ...] | None
-    index: str | None  # type: ignore[assignment]  # tuples have a method of this name, which nobody calls
-    """Of chunks: `btree1`, `single`, `implicit`, `fixed`, `extensible`, `btree2`."""
+    index: str | None  # type: ignore[assignment]  # hides a method of tuples
+    """Index of chunks: `btree1`, `single`, `implicit`, `fixed`, `extensible`, `btree2`."""
     parameters: tuple[int, ...]
-    """Of the index, as in the layout message: `single` (size, mask) if it is filtered; `fixed` (page bits); ..."""
+    """Parameters of the index, as in the layout message: `single` (size, mask) if it is filtered; `fixed` (page bits); ..."""
     flags: int
-    """Of layout version 4 and 5: 1 chunks at the edge are not filtered, 2 a filtered single chunk."""
+    """Flags of layout versions 4 and 5: 1 chunks at the edge are not filtered, 2 a filtered single chunk."""
 
 
 class HDF5Dataset(NamedTuple):
@@ -69,7 +69,7 @@ class HDF5Dataset(NamedTuple):
     name: str
     """With its groups: `g/h/x`."""
     address: int
-    """Of its object header, by which references name it."""
+    """Position of its object header, by which references name it."""
     order: int
     """Creation order of its link; -1: not tracked."""
     type: HDF5Type

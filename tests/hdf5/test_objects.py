@@ -1,4 +1,4 @@
-"""The metadata of HDF5 files: what is read of a file, what is remembered between files, and old structures."""
+"""The metadata of HDF5 files: requests for bytes, memory between files, and old structures."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def is_taken(data: bytes) -> bool:
     return True
 
 
-# what is read of a file
+# requests for bytes
 
 
 def _scattered(path: Path) -> bytes:
@@ -153,12 +153,12 @@ def test_segments_that_are_not_in_the_file() -> None:
         parser.parse([(-1, bytes(50))], 100)
 
 
-# what is remembered
+# memory between files
 
 
 @given(st.randoms(use_true_random=False), st.booleans(), st.booleans())
 def test_any_files_in_any_order(random: Random, scalars: bool, share: bool) -> None:
-    """What is remembered changes nothing: a parser that has read others says the same as a new one."""
+    """Memory changes nothing: a parser that has read others says the same as a new one."""
     parser = Parser(RECORDS, Unusual)
     for data in random.choices(stored(), k=12):
         expected = Parser(RECORDS, Unusual).parse([(0, data)], len(data), scalars)
@@ -206,7 +206,7 @@ def test_attributes_that_are_not_shared(tmp_path: Path, value: Any) -> None:
 
 
 def test_strings_with_equal_references_are_those_of_their_file(tmp_path: Path) -> None:
-    """A message with a reference is the same in both files, what it refers to is not."""
+    """A message with a reference is the same in both files, the string that it refers to is not."""
     texts = []
     for text in ("one", "two"):
 

@@ -1,4 +1,4 @@
-"""Messages of a dataset: where its values are, how they are filtered, and which ones nobody wrote."""
+"""Messages of a dataset: where its values are, how they are filtered, and the fill value."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

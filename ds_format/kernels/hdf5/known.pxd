@@ -68,7 +68,7 @@ cdef struct Known:
 
 cdef inline int fail(Known* k, Fault fault, const char* what, uint64_t address, const char* reason,
                      uint64_t found=0, uint64_t expected=0) except -1:
-    """Note a fault, and raise. What has a wrong checksum is not also called something else."""
+    """Note a fault, and raise. A wrong checksum goes before all other faults."""
     if fault > LACKING and k.n_pending:
         compare_sums(k)
     k.fault, k.what, k.address, k.reason, k.found, k.expected = fault, what, address, reason, found, expected

@@ -100,7 +100,7 @@ cdef extern from *:
                 size_t own = ds_lookup3_rounds(states[i].n);
                 if (own < rounds) rounds = own;
             }
-            for (i = n_lanes; i < DS_LANES; i++) states[i] = states[0];  /* nobody asks for these */
+            for (i = n_lanes; i < DS_LANES; i++) states[i] = states[0];  /* not used */
             if (rounds) ds_lookup3_step(states, rounds);
             for (i = n_lanes - 1; i >= 0; i--)
                 if (!ds_lookup3_rounds(states[i].n)) {

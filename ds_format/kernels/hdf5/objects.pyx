@@ -1,7 +1,7 @@
 """The bytes of an HDF5 file → the records of its objects, in one pass.
 
-Everything that the metadata alone decide is checked here, and all checksums are compared. What is wrong is a
-FormatError, what is not certain is left to the libraries.
+Everything that the metadata alone decide is checked here, and all checksums are compared. Damage is a FormatError;
+files that are not certain are left to the libraries.
 """
 
 cimport cython
@@ -404,8 +404,8 @@ cdef class Parser:
         scalars : bool
             Whether an attribute of shape (1,) is one of shape ().
         share : bool
-            Whether attributes of an object may be the same dict as those of another one that has the same. Then nobody
-            may change them, nor their values.
+            Whether attributes of an object may be the same dict as those of another one that has the same. Then they
+            must not be changed, nor their values.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Bytes from Python → what is known of a file; what is lacking, and faults → Python."""
+"""Bytes from Python → known bytes of a file; lacking bytes, and faults → Python."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer

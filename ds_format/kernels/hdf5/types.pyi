@@ -1,4 +1,6 @@
-from typing import final
+from typing import Any, final
+
+__pyx_capi__: dict[str, Any]
 
 @final
 class Type: ...

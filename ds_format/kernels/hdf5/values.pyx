@@ -130,7 +130,7 @@ cdef class Memory:
 
 
 cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
-    """Hash the size, the first bytes and the last ones. What is recalled is compared as a whole."""
+    """Hash the size, the first bytes and the last ones. Messages that are recalled are compared as a whole."""
     cdef uint64_t hash = size * MULTIPLIER, last = 0
     if size < 8:
         memcpy(&last, p, size)
@@ -149,7 +149,7 @@ cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
 
 @cython.final
 cdef class Attributes:
-    """Attributes of one object; `shares`: they may be those of another one, and nobody changes them."""
+    """Attributes of one object; `shares`: they may be those of another one, and must not be changed."""
 
     def __cinit__(self, bint shares):
         self.usual, self.hidden, self.strings, self.n_other = {}, {}, [], 0
@@ -418,7 +418,7 @@ cdef inline int _add(Attributes to, Entry entry) except -1:
     if entry.where == LISTED:
         PyList_Append(to.strings, entry.name)
     if entry.is_array and not to.shares:
-        # what is remembered is nobody else's
+        # the remembered one stays as it is
         value = entry.value.copy()
         return PyDict_SetItem(to.usual, entry.name, value)
     return PyDict_SetItem(to.usual, entry.name, entry.value)
