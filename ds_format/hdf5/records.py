@@ -58,7 +58,9 @@ class HDF5Layout(NamedTuple):
     index: str | None  # type: ignore[assignment]  # hides a method of tuples
     """Index of chunks: `btree1`, `single`, `implicit`, `fixed`, `extensible`, `btree2`."""
     parameters: tuple[int, ...]
-    """Parameters of the index, as in the layout message: `single` (size, mask) if it is filtered; `fixed` (page bits); ..."""
+    """Parameters of the index, as in the layout message: `single` (size, mask) if it is filtered; `fixed` (page bits);
+    `extensible` (bits of an index, entries of the index block, least addresses of a super block, least entries of a
+    data block, page bits); `btree2` (node size, split and merge per cent)."""
     flags: int
     """Flags of layout versions 4 and 5: 1 chunks at the edge are not filtered, 2 a filtered single chunk."""
 

@@ -1,6 +1,6 @@
-from typing import Any, final
+from typing import Final, final
 
-__pyx_capi__: dict[str, Any]
+__pyx_capi__: Final[dict[str, object]]
 
 @final
 class Type: ...
