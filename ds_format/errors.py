@@ -124,6 +124,19 @@ class UnsafeError(DsError, ValueError):
     """Loading would run code named in the file, write outside of its target, or take unbounded memory."""
 
 
+class Unusual(Exception):
+    """A file, or a part of one, that a reader leaves to a library. Drivers catch it; it never reaches a user.
+
+    Parameters
+    ----------
+    reason : str
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
 def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFoundError:
     """Let the error of a file that does not exist say why: its name is an address, or its folder does not exist.
 

@@ -14,8 +14,9 @@ copies the bytes of the variable from each record, and kernels convert big-endia
 
 from __future__ import annotations
 
+from ..errors import Unusual
 from .arrays import values
-from .format import MAGIC, Incomplete, Unusual
+from .format import MAGIC, Incomplete
 from .header import ClassicHeader, ClassicVariable, Dimension, end_of, read_header, read_on
 
 __all__ = [

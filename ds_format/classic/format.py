@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import DsError, FormatError, TruncatedError
+from ..errors import DsError, FormatError, TruncatedError, Unusual
 
 MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 
@@ -53,19 +53,6 @@ MAX_RANK = 64
 """Maximum number of dimensions of an array: `NPY_MAXDIMS`."""
 
 Attributes = list[tuple[str, Any]]
-
-
-class Unusual(Exception):
-    """The header is valid, but left to the library; `classic.header` lists the cases.
-
-    Parameters
-    ----------
-    reason : str
-    """
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Incomplete(Exception):

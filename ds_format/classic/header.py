@@ -27,9 +27,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..body.body import FIRST_SIZE, Body
-from ..errors import FormatError, TruncatedError
+from ..errors import FormatError, TruncatedError, Unusual
 from ..kernels.classic.header import Parser
-from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, Unusual, read_items
+from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, read_items
 
 MAX_NAME = 255
 """Maximum bytes of a name. It is less than `NC_MAX_NAME` (256) in netcdf.h: the library cuts names of this length."""

@@ -414,11 +414,32 @@ LEVELLED = frozenset({ZLIB_NUMBER, BZIP2, ZSTD})
 ENCODED = LEVELLED | {SHUFFLE, FLETCHER32}
 """Filters that `encode` applies as the HDF5 library and its plugins do."""
 
+SIMPLE = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
+"""Numbers of filters, in the order in which they were applied, that a kernel undoes."""
+
+WORD_SIZES = frozenset({1, 2, 4, 8})
+"""Bytes of values that kernels turn to the native byte order, and search."""
+
 KEEP_SIZE = frozenset({SHUFFLE, FLETCHER32})
 """Filters that do not change the size, except for a checksum."""
 
 SPARE_SIZE = 64 * 1024
 """Bytes by which an encoded chunk may exceed twice the size of its values."""
+
+
+@cache
+def chunk_inflater() -> Callable[[Any, int], Any]:
+    """Return the function that takes least time to inflate a small chunk: (bytes, size) → about so many bytes.
+
+    It raises some error, or returns another number of bytes, if the chunk is damaged. `ChunkFilter.decode` says what is
+    wrong then.
+    """
+    fast = libdeflate()
+    if fast is not None:
+        inflate: Callable[[Any, int], Any] = fast.zlib_decompress
+        return inflate
+    module = isal() or zlib
+    return lambda data, size: _streamed(module.decompressobj(), data, size, may_be_longer=True)
 
 
 class ChunkFilter(NamedTuple):
@@ -442,6 +463,31 @@ class ChunkFilter(NamedTuple):
         """Do this step; see `Filter.encode`."""
         options = {"elementsize": self.size} if self.size else NO_OPTIONS
         return HDF5[self.number].encode(data, self.level, options)
+
+
+class SimpleFilters(NamedTuple):
+    """Filters that a kernel undoes."""
+
+    is_shuffled: bool
+    """Whether chunks went through the filter "shuffle"."""
+    is_deflated: bool
+    """Whether they went through the filter "deflate", then."""
+
+
+def simple_filters(filters: tuple[ChunkFilter, ...], item_size: int) -> SimpleFilters | None:
+    """Return how a kernel undoes filters; None if it does not.
+
+    Parameters
+    ----------
+    filters : tuple of ChunkFilter
+        In the order in which they were applied.
+    item_size : int
+        Bytes of a value.
+    """
+    numbers = tuple([each.number for each in filters])
+    if numbers not in SIMPLE or item_size not in WORD_SIZES:
+        return None
+    return SimpleFilters(SHUFFLE in numbers, ZLIB_NUMBER in numbers)
 
 
 class Decoded(NamedTuple):

@@ -6,7 +6,8 @@ array (`read_chunks`, `read_run`), and the choice between them for any slab (`sl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from ..base import threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.hdf5 import chunks
-from .filters import SPARE_SIZE, decode
+from ..kernels.hdf5.small import put_chunks
+from .filters import SPARE_SIZE, chunk_inflater, decode, simple_filters
 from .stored import Stored
 
 SlabReader = Callable[[], NDArray[Any]]
@@ -100,9 +102,10 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
         offsets[is_written], sizes[is_written], masks[is_written] = index.offsets[at], index.sizes[at], index.masks[at]
     end = np.uint64(file_size)
     is_outside = (sizes > end) | (offsets > end - np.minimum(sizes, end))
-    # chunks at the edge may be stored without filters, which HDF5 does not always record in their masks
-    may_be_whole = is_at_edge & (masks == 0) & (sizes == stored.chunk_size) if stored.filters else False
-    is_unknown = may_be_whole | (sizes > 2 * stored.chunk_size + SPARE_SIZE)
+    is_unknown = sizes > 2 * stored.chunk_size + SPARE_SIZE
+    if stored.filters and not stored.has_all_masks:
+        # chunks at the edge may be stored without filters, which HDF5 does not always record in their masks
+        is_unknown |= is_at_edge & (masks == 0) & (sizes == stored.chunk_size)
     if stored.fill is None:
         is_unknown |= sizes == 0
     is_odd = is_outside | is_unknown
@@ -171,27 +174,69 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
         If a chunk is damaged.
     """
     array = np.empty(shape, stored.dtype.newbyteorder("="))
-    target, sizes = array.reshape(-1).view(np.uint8), np.array(shape, np.int64)
+    target, lengths = array.reshape(-1).view(np.uint8), np.array(shape, np.int64)
     chunk_shape, rank = np.array(stored.chunk, np.int64), len(shape)
-    swapped, size = not stored.dtype.isnative, stored.chunk_size
+    swapped, size, item_size = not stored.dtype.isnative, stored.chunk_size, stored.dtype.itemsize
+    offsets, sizes = np.array(table.offsets, np.int64), np.array(table.sizes, np.int64)
+    masks, simple = np.array(table.masks, np.uint32), simple_filters(stored.filters, item_size)
+    inflate = chunk_inflater() if simple is not None and simple.is_deflated else None
 
     def work(first: int, last: int) -> None:
-        buffer = np.empty(max(table.sizes[first:last]), np.uint8)
-        for i in range(first, last):
-            n, offset, part = table.sizes[i], table.offsets[i], table.parts[i]
-            if not n:
-                _fill_part(array, stored, part, rank)
-                continue
-            data = buffer[:n]
-            try:
-                file.read_into(offset, data)
-                decoded = decode(data, stored.filters, table.masks[i], size)
-            except FormatError as error:
-                raise type(error)(f"the chunk of {n} bytes at {offset} of the file: {error.message}") from error
-            chunks.place(
-                decoded.data, chunk_shape, target, sizes, part, stored.dtype.itemsize, decoded.is_shuffled, swapped
-            )
+        """Put some chunks to their places: as many as possible by a kernel, the others one by one."""
+        data, i, at = read(first, last), first, 0
+        while i < last:
+            if simple is not None:
+                n = put_chunks(
+                    data[at:],
+                    sizes[i:last],
+                    masks[i:last],
+                    table.parts[i:last],
+                    chunk_shape,
+                    target,
+                    lengths,
+                    item_size,
+                    swapped,
+                    simple.is_shuffled,
+                    inflate,
+                )
+                at += sum(table.sizes[i : i + n])
+                i += n
+            if i < last:
+                put(i, data[at : at + table.sizes[i]])
+                at += table.sizes[i]
+                i += 1
 
+    def read(first: int, last: int) -> NDArray[np.uint8]:
+        """Return the bytes of some chunks, one after another."""
+        is_written = sizes[first:last] > 0
+        data = np.empty(int(sizes[first:last].sum()), np.uint8)
+        try:
+            file.ranges(offsets[first:last][is_written], sizes[first:last][is_written], [data])
+        except FormatError:
+            for i in range(first, last):  # which of them is it?
+                with naming(i):
+                    file.read_into(table.offsets[i], data[: table.sizes[i]])
+            raise
+        return data
+
+    def put(i: int, data: NDArray[np.uint8]) -> None:
+        if data.size:
+            with naming(i):
+                decoded = decode(data, stored.filters, table.masks[i], size)
+            part, is_shuffled = table.parts[i], decoded.is_shuffled
+            chunks.place(decoded.data, chunk_shape, target, lengths, part, item_size, is_shuffled, swapped)
+
+    @contextlib.contextmanager
+    def naming(i: int) -> Iterator[None]:
+        """Say in errors which chunk is damaged."""
+        try:
+            yield
+        except FormatError as error:
+            message = f"the chunk of {table.sizes[i]} bytes at {table.offsets[i]} of the file: {error.message}"
+            raise type(error)(message) from error
+
+    for i in np.flatnonzero(sizes == 0).tolist():
+        _fill_part(array, stored, table.parts[i], rank)
     largest = size + max(table.sizes)
     threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(MAX_MEMORY // largest, 1))
     return array

@@ -51,6 +51,8 @@ class Stored:
     """Fill value, of shape (), for values that were not written; None if it is unknown."""
     chunks: StoredChunks | None = None
     """None if the index of chunks was not read yet."""
+    has_all_masks: bool = False
+    """Whether the masks are also right for chunks at the edge, which may be stored without filters."""
 
     @property
     def size(self) -> int:

@@ -250,9 +250,9 @@ def _netcdf() -> Driver:
 
 
 def _small_netcdf() -> SmallFiles:
-    from .netcdf.classic import small
+    from .netcdf.small import SMALL
 
-    return small.SMALL
+    return SMALL
 
 
 def _is_netcdf4(file: Body) -> bool:

@@ -7,6 +7,7 @@ import mmap
 import os
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from ds_format.kernels.common.checksums import fletcher32
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 from ds_format.kernels.hdf5.chunks import place as chunk_place, unshuffle
+from ds_format.kernels.hdf5.small import put_chunks, read_chunked
 
 from .. import oracles
+from .test_small import LEAF, node
 
 Place = Callable[[Any], NDArray[np.uint8]]
 """Puts an array between two such pages, and returns its bytes there."""
@@ -100,7 +103,29 @@ def chunks(put: Place) -> None:
             assert fletcher32(put(array)) == oracles.fletcher32(array.tobytes())
 
 
-CASES = {case.__name__: case for case in (bits, values, swaps, chunks)}
+def streams(put: Place) -> None:
+    """Short zlib streams, whole and cut everywhere, in a small file and among the chunks of a large variable."""
+    rng = np.random.default_rng(0)
+    for n in (1, 5, 40, 300):
+        for level in (0, 1, 9):
+            data = rng.integers(0, 3, n).astype("u1")
+            stream = zlib.compress(data.tobytes(), level)
+            for size in range(len(stream) + 1):
+                file = node(0, [(0, size, LEAF)]) + stream[:size]
+                content, dtype = put(np.frombuffer(file, np.uint8)), data.dtype
+                found = read_chunked(content, 0, (n,), (n,), dtype, False, False, zlib.decompress, None, None)
+                assert (found is not None) == (size == len(stream))
+                sizes, masks, parts = np.array([size]), np.zeros(1, np.uint32), np.array([[0, n, 0]])
+                target, shape = put(np.zeros(n, np.uint8)), np.array([n])
+                content = put(np.frombuffer(stream[:size], np.uint8)) if size else np.zeros(0, np.uint8)
+                put_chunks(content, sizes, masks, parts, shape, target, shape, 1, False, False, zlib.decompress)
+                assert (target.tobytes() == data.tobytes()) == (size == len(stream)) or not data.any()
+            for size in range(LEAF):
+                content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else b""
+                assert read_chunked(content, 0, (1,), (1,), data.dtype, False, False, None, None, None) is None
+
+
+CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

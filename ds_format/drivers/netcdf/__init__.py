@@ -4,28 +4,28 @@ A dataset read from a file and written to another one gives the same variables, 
 values and missing values. The property `.netcdf` keeps the settings that only NetCDF has
 (`ds_format.drivers.netcdf.format`).
 
-This package reads classic files itself (`classic`). It loads the netCDF4 library for netCDF-4 files, for unusual
-classic files, and for writing.
+This package reads classic files (`classic`) and netCDF-4 files (`hdf5`) itself. It loads the netCDF4 library for
+unusual ones, and for writing (`by_library`).
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ...base.optional import unavailable
 from ...base.progress import Progress
 from ...body.body import Body, open_body
 from ...body.stamp import Stamp
 from ...timeaxis import JD_CALENDAR, JD_UNITS
-from ..base import Metadata, Report, Source
-from .classic import small as classic_small, source as classic_source
+from ..base import Report, Source
+from . import small
+from .by_library import create, is_netcdf4, open_by_library
+from .classic.source import ClassicSource, opened as opened_classic
 from .format import NetCDFWarning
+from .hdf5.source import opened as opened_hdf5
 
 if TYPE_CHECKING:
     from ...dataset import Dataset
-    from .sink import NetCDFSink
 
 __all__ = [
     "JD_CALENDAR",
@@ -47,8 +47,8 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     ----------
     path : str, bytes or PathLike
     skip_unsupported : bool
-        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`. Classic files do not
-        have any.
+        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`. Only files that the
+        library reads have any.
     body : Body, optional
         The file, if it is open.
     stamp : Stamp, optional
@@ -63,12 +63,9 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     UnsupportedError
         As `source.NetCDFSource`.
     """
-    found = classic_source.opened(open_body(path) if body is None else body)
-    if found is not None:
-        return found
-    with _needing_netcdf4():
-        from .source import NetCDFSource
-    return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
+    body = open_body(path) if body is None else body
+    found: Source | None = opened_classic(body) or opened_hdf5(body)
+    return found or open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
 
 
 TITLES = {
@@ -87,45 +84,11 @@ def title(source: Source) -> str:
     return TITLES[record.get("format", "NETCDF4") if isinstance(record, dict) else "NETCDF4"]
 
 
-def create(
-    path: Any,
-    meta: Metadata,
-    *,
-    format: str | None = None,
-    compression: str | None = None,
-    level: int | None = None,
-    shuffle: bool | int | None = None,
-    chunks: Mapping[str, int] | None = None,
-    digits: int | None = None,
-    bits: int | None = None,
-    encoding: Mapping[str, Mapping[str, Any]] | None = None,
-    atomic: bool = True,
-    durable: bool = False,
-) -> NetCDFSink:
-    """Create a file; see `sink.NetCDFSink`. The writer is imported here, so that reading does not load it."""
-    with _needing_netcdf4():
-        from .sink import NetCDFSink
-    return NetCDFSink(
-        path,
-        meta,
-        format=format,
-        compression=compression,
-        level=level,
-        shuffle=shuffle,
-        chunks=chunks,
-        digits=digits,
-        bits=bits,
-        encoding=encoding,
-        atomic=atomic,
-        durable=durable,
-    )
-
-
 def read(
     path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset | Body | None:
-    """Read a small classic file in one call; see `classic.small.read`. None if `strings` needs the general way."""
-    return None if strings else classic_small.read(path, keys, full, unpack)
+    """Read a small file in one call; see `small.read`. None if `strings` needs the general way."""
+    return None if strings else small.read(path, keys, full, unpack)
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:
@@ -141,34 +104,11 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         Never called, since the check takes no time.
     """
     body = open_body(path)
-    found = classic_source.opened(body)
+    found = opened_classic(body) or opened_hdf5(body)
     if found is None:
         return open(path, skip_unsupported=True, body=body)
-    from .classic import check as classic_check
+    if isinstance(found, ClassicSource):
+        from .classic import check as classic_check
 
-    classic_check.check(found, report)
+        classic_check.check(found, report)
     return found
-
-
-def is_netcdf4(path: str) -> bool:
-    """Whether the NetCDF library says that an HDF5 file is netCDF-4.
-
-    Raises
-    ------
-    FormatError
-        If the library cannot open the file.
-    ImportError
-        If the library is not installed.
-    """
-    with _needing_netcdf4():
-        from .calls import is_netcdf4
-    return is_netcdf4(path)
-
-
-@contextlib.contextmanager
-def _needing_netcdf4() -> Iterator[None]:
-    """Import modules that need netCDF4; if it is not installed, the error names what to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise unavailable(error, "netCDF4", "netCDF4") from error

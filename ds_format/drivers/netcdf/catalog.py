@@ -58,11 +58,9 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
     growing = frozenset(unlimited)
     catalog: Catalog = Catalog(path, skip_unsupported, warn)
     dataset: dict[str, Any] = {}
-    strings: list[str] = []
-    for prefix, attributes, own_strings in file.groups:
+    for prefix, attributes, _ in file.groups:
         take_marker(attributes)
         dataset.update({escape(prefix + name): value for name, value in attributes.items()})
-        strings += [prefix + name for name in own_strings]
     every = [*file.variables]
     known = [described for described in every if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
@@ -72,8 +70,6 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
         else:
             catalog.add(*read_variable(described, growing, joins, read_scalar))
     record = dataset_record(file, Uses(catalog.meta.values()), unlimited)
-    if strings:
-        record["strings"] = strings
     catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
     return catalog
 
@@ -238,6 +234,7 @@ def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dic
         "dimensions": {name: size for name, size, _ in file.dimensions if name not in uses.dims},
         "groups": [group.prefix.rstrip("/") for group in file.groups[1:]],
         "enums": [enum for name, enum in file.enums if name not in uses.enums],
+        "strings": [group.prefix + name for group in file.groups for name in group.strings],
     }
     record.update({name: value for name, value in found.items() if value})
     return record

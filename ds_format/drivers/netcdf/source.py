@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ...body import path_text
 from ...body.stamp import Stamp
-from ...codec.slab_reading import SlabReader
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
@@ -22,8 +21,8 @@ from ..slabs import Slices
 from .attributes import read_attribute
 from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
 from .catalog import read_catalog
-from .chunks import Extent, NetCDFChunks, find_extent, read_growing
 from .classic.check import variable_ends
+from .extents import Extent, find_extent, read_growing
 from .format import NetCDFWarning, warn
 
 
@@ -257,7 +256,6 @@ class NetCDFSource(LibrarySource):
         self._lease = Lease(self._path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
-        self._chunks = NetCDFChunks(self._path, self._lease.key[1], self._lease.file)
         try:
             if self._lease.file.data_model.startswith("NETCDF3"):
                 self._ends = variable_ends(self._path)
@@ -270,9 +268,9 @@ class NetCDFSource(LibrarySource):
             raise
 
     def __del__(self) -> None:
-        for each in (getattr(self, "_chunks", None), getattr(self, "_lease", None)):
-            if each is not None:
-                each.drop()
+        lease = getattr(self, "_lease", None)
+        if lease is not None:
+            lease.drop()
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks, with a cache for the chunks that these cross; see `Source.blocks`."""
@@ -287,13 +285,11 @@ class NetCDFSource(LibrarySource):
         """Close the file; closing twice is no error."""
         if self._lease.is_open:
             with Guard(DsError, self._path):
-                self._chunks.close()
                 self._lease.close()
 
-    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
-        """Return what reads a slab without the library; see `LibrarySource`."""
-        with Guard(FormatError, self._path, variable.name):
-            return self._chunks.prepare(variable, slices, lambda part: _raw(variable, part))
+    def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
+        """Return a slab of raw values; see `LibrarySource._fetch`."""
+        return self._fetch(self._variable(key), slices)
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""

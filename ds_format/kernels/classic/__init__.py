@@ -5,7 +5,7 @@ arrays     a variable of a file in memory → an array
 slabs      a part of a variable of an open file → an array; POSIX only
 portable   the same on other operating systems
 
-Declarations: `items` (items of a header, extents of variables), `filling` (copies into arrays, search for sentinels).
+Declarations: `items` (items of a header, extents of variables).
 """
 
 import os

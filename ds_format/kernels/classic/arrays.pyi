@@ -4,5 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 def decode(
-    data: Any, begin: int, step: int, shape: tuple[int, ...], dtype: np.dtype[Any], sentinels: NDArray[Any] | None
+    data: Any,
+    begin: int,
+    step: int,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    sentinels: NDArray[Any] | None,
+    is_big: bool = True,
 ) -> tuple[NDArray[Any], bool]: ...

@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 
-from .filling cimport MAX_RANK, Search, copy_and_search, empty, rank_of, start_search
+from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, rank_of, start_search
 
 cnp.import_array()
 
@@ -13,7 +13,8 @@ cdef enum:
 
 
 def decode(
-    data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dtype dtype not None, cnp.ndarray sentinels
+    data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dtype dtype not None, cnp.ndarray sentinels,
+    bint is_big=True,
 ):
     """Return a variable.
 
@@ -30,6 +31,8 @@ def decode(
         Native, of 1, 2, 4 or 8 bytes.
     sentinels : (N,) ndarray or None
         Values of this dtype to search for.
+    is_big : bool
+        Whether the values in the file are big-endian.
 
     Returns
     -------
@@ -48,7 +51,7 @@ def decode(
     cdef Py_ssize_t n_slabs = 1, n = 1
     cdef bint is_long = False
     cdef int rank = rank_of(shape, lengths), axis
-    start_search(&search, dtype, sentinels)
+    start_search(&search, dtype, sentinels, is_big)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if begin < 0 or step < 0 or (step and not rank):

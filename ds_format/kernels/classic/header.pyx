@@ -16,7 +16,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from .filling cimport MAX_RANK, empty, native
+from ..common.filling cimport MAX_RANK, empty, native
+from ..common.words cimport LITTLE_HOST
 from .items cimport (
     MAX_SIZE, Extent, Items, capacity, check_extents, count, listed, name, number, padded, take, type_number
 )
@@ -84,11 +85,11 @@ cdef class TypedReader:
             return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
         dtype = <cnp.dtype> self.dtypes[type_]
         if n == 1:
-            native(raw, <uint8_t*> &one, 1, size)
+            native(raw, <uint8_t*> &one, 1, size, LITTLE_HOST)
             return PyArray_Scalar(&one, dtype, None)
         length = <cnp.npy_intp> n
         array = empty(dtype, 1, &length)
-        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size)
+        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size, LITTLE_HOST)
         return array
 
     cdef Section section(self, Items* c, Section remembered, int width):

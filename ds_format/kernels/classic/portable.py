@@ -18,6 +18,7 @@ def read(
     strides: tuple[int, ...],
     dtype: np.dtype[Any],
     sentinels: NDArray[Any] | None,
+    is_big: bool = True,
 ) -> tuple[NDArray[Any], bool]:
     """Return a part of a variable, and whether it contains a sentinel; see `slabs.read`."""
     if 0 in shape:
@@ -32,4 +33,4 @@ def read(
         offset = begin + sum(i * stride for i, stride in zip(index, strides, strict=False))
         if ranges.read_at(fd, offset, part) < run:
             raise EOFError
-    return decode(runs, 0, 0, shape, dtype, sentinels)
+    return decode(runs, 0, 0, shape, dtype, sentinels, is_big)

@@ -10,4 +10,5 @@ def read(
     strides: tuple[int, ...],
     dtype: np.dtype[Any],
     sentinels: NDArray[Any] | None,
+    is_big: bool = True,
 ) -> tuple[NDArray[Any], bool]: ...

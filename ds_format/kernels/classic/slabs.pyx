@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from posix.unistd cimport pread
 
+from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, native, rank_of, search_values, start_search
 from ..files.system cimport fail
-from .filling cimport MAX_RANK, Search, copy_and_search, empty, native, rank_of, search_values, start_search
 
 cnp.import_array()
 
@@ -35,7 +35,8 @@ cdef struct Slab:
 
 
 def read(
-    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None, cnp.ndarray sentinels
+    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None, cnp.ndarray sentinels,
+    bint is_big=True,
 ):
     """Return a part of a variable.
 
@@ -53,6 +54,8 @@ def read(
         Native, of 1, 2, 4 or 8 bytes.
     sentinels : (N,) ndarray or None
         Values of this dtype to search for.
+    is_big : bool
+        Whether the values in the file are big-endian.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def read(
     cdef cnp.npy_intp steps[MAX_RANK]
     cdef cnp.npy_intp extent
     cdef int axis
-    start_search(&search, dtype, sentinels)
+    start_search(&search, dtype, sentinels, is_big)
     s.rank = rank_of(shape, lengths)
     if rank_of(strides, steps) != s.rank or begin < 0:
         raise ValueError(f"shape {shape}, strides {strides}, begin {begin}: they do not fit")
@@ -160,7 +163,7 @@ cdef void _gather(Slab* s, Search* search, int axis, const uint8_t* source, int6
         if axis + 1 < s.axis:
             _gather(s, search, axis + 1, source + i * stride, s.shape[axis + 1])
         else:
-            native(source + i * stride, s.target, s.run // search.size, search.size)
+            native(source + i * stride, s.target, s.run // search.size, search.size, search.swapped)
             s.target += s.run
     if axis + 1 == s.axis:
         search_values(search, start, (s.target - start) // search.size)

@@ -4,6 +4,9 @@ checksums   Adler-32 and Fletcher-32
 
 Declarations:
 
+adler    the checksum Adler-32
+inflate  short zlib streams → bytes
+filling  how values get into an array, and whether some values are among them
 words    loads, stores and byte swaps of words at any address
 utf8     check of UTF-8
 output   a buffer that grows at its end

@@ -1,4 +1,26 @@
-"""Chunks of HDF5 files.
+"""HDF5 files: metadata, indexes of chunks, and values.
 
-chunks   bytes of a chunk, shuffled or not → values of an array
+objects   the bytes of a file → records of its objects
+segments  the bytes of a file that are known, what is lacking, and faults
+types     datatypes → records
+values    attributes and filters
+indexes   an index of chunks → where each chunk is
+strings   references into the global heap → strings
+small     a variable in chunks, of a file in memory → an array
+chunks    bytes of a chunk, shuffled or not → values of an array
+
+Declarations:
+
+known         structures at positions of a file, and faults that are found in them
+lookup3       the checksum of metadata
+headers       object headers
+spaces        dataspaces
+datasets      layouts and fill values
+links         links of a group
+heaps         fractal heaps
+trees         B-trees of version 2
+collections   collections of the global heap
+btree1        chunks that an index lists; B-trees of version 1
+chunk_arrays  indexes of chunks that are arrays
+placing       how the values of a chunk get to their places
 """

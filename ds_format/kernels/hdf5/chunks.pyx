@@ -7,137 +7,7 @@ and to copy values to where they belong is one pass, in which the order of bytes
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from ..common.words cimport swap_words
-
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #if defined(__SSE2__) && !defined(DS_FORMAT_PLAIN)
-    #include <emmintrin.h>
-    #define DS_LOAD(p) _mm_loadu_si128((const __m128i *)(p))
-    #define DS_STORE(p, v) _mm_storeu_si128((__m128i *)(p), v)
-    #define DS_LO(a, b) _mm_unpacklo_epi8(a, b)
-    #define DS_HI(a, b) _mm_unpackhi_epi8(a, b)
-    /* Each puts together whole groups of 16 values, and returns the first one that is left. `step` leads from one
-       byte of a value to the next, and may be negative. */
-    static Py_ssize_t ds_join2(const unsigned char *p, ptrdiff_t step, unsigned char *to, Py_ssize_t n) {
-        Py_ssize_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 16, to += 32) {
-            __m128i a = DS_LOAD(p), b = DS_LOAD(p + step);
-            DS_STORE(to, DS_LO(a, b));
-            DS_STORE(to + 16, DS_HI(a, b));
-        }
-        return i;
-    }
-    static void ds_join_quarters(__m128i a, __m128i b, __m128i c, __m128i d, unsigned char *to) {
-        __m128i even = DS_LO(a, c), odd = DS_LO(b, d);
-        DS_STORE(to, DS_LO(even, odd));
-        DS_STORE(to + 16, DS_HI(even, odd));
-        even = DS_HI(a, c), odd = DS_HI(b, d);
-        DS_STORE(to + 32, DS_LO(even, odd));
-        DS_STORE(to + 48, DS_HI(even, odd));
-    }
-    static Py_ssize_t ds_join4(const unsigned char *p, ptrdiff_t step, unsigned char *to, Py_ssize_t n) {
-        Py_ssize_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 16, to += 64)
-            ds_join_quarters(DS_LOAD(p), DS_LOAD(p + step), DS_LOAD(p + 2 * step), DS_LOAD(p + 3 * step), to);
-        return i;
-    }
-    static Py_ssize_t ds_join8(const unsigned char *p, ptrdiff_t step, unsigned char *to, Py_ssize_t n) {
-        Py_ssize_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 16, to += 128) {
-            __m128i lo[4], hi[4];
-            int k;
-            for (k = 0; k < 4; k++) {
-                __m128i a = DS_LOAD(p + k * step), b = DS_LOAD(p + (k + 4) * step);
-                lo[k] = DS_LO(a, b), hi[k] = DS_HI(a, b);
-            }
-            ds_join_quarters(lo[0], lo[1], lo[2], lo[3], to);
-            ds_join_quarters(hi[0], hi[1], hi[2], hi[3], to + 64);
-        }
-        return i;
-    }
-    static Py_ssize_t ds_join_groups(
-        const unsigned char *p, ptrdiff_t step, unsigned char *to, Py_ssize_t n, int size) {
-        return size == 2 ? ds_join2(p, step, to, n)
-             : size == 4 ? ds_join4(p, step, to, n)
-             : size == 8 ? ds_join8(p, step, to, n) : 0;
-    }
-    #else
-    static Py_ssize_t ds_join_groups(
-        const unsigned char *p, ptrdiff_t step, unsigned char *to, Py_ssize_t n, int size) {
-        (void)p; (void)step; (void)to; (void)n; (void)size;
-        return 0;
-    }
-    #endif
-    """
-    Py_ssize_t join_groups "ds_join_groups"(
-        const uint8_t* first, Py_ssize_t step, uint8_t* to, Py_ssize_t n, int size) noexcept nogil
-
-cdef enum:
-    MAX_RANK = 32  # H5S_MAX_RANK
-
-
-cdef struct Form:
-    Py_ssize_t n  # values of the chunk
-    int size  # bytes of a value
-    bint shuffled
-    bint swapped
-
-
-cdef void _join(const uint8_t* first, uint8_t* to, Py_ssize_t n, Form form) noexcept nogil:
-    """Put together values whose first bytes begin at a place."""
-    cdef Py_ssize_t step = form.n, i
-    cdef int k
-    if form.swapped:
-        first += (form.size - 1) * step
-        step = -step
-    for i in range(join_groups(first, step, to, n, form.size), n):
-        for k in range(form.size):
-            to[i * form.size + k] = first[k * step + i]
-
-
-cdef void _run(const uint8_t* chunk, Py_ssize_t i, uint8_t* to, Py_ssize_t n, Form form) noexcept nogil:
-    """Copy values that follow one another, from the value `i` of the chunk on."""
-    if form.shuffled and form.size > 1:
-        _join(chunk + i, to, n, form)
-    elif not form.swapped or form.size == 1:
-        memcpy(to, chunk + i * form.size, n * form.size)
-    else:
-        swap_words(chunk + i * form.size, to, n, form.size)
-
-
-cdef void _place(
-    const uint8_t* chunk, const int64_t* shape, uint8_t* target, const int64_t* target_shape, const int64_t* part,
-    int rank, Form form,
-) noexcept nogil:
-    cdef const int64_t* counts = part + rank
-    cdef int64_t[MAX_RANK] index, steps, target_steps
-    cdef int64_t inner = 1, target_inner = 1, run = 1, i = 0, j = 0
-    cdef int axis, outer = rank
-    for axis in range(rank - 1, -1, -1):
-        steps[axis], target_steps[axis], index[axis] = inner, target_inner, 0
-        inner, target_inner = inner * shape[axis], target_inner * target_shape[axis]
-        i, j = i + part[axis] * steps[axis], j + part[2 * rank + axis] * target_steps[axis]
-        if not counts[axis]:
-            return
-        # Values follow one another along the last axes that are taken whole, and the one before these.
-        if outer == axis + 1 and steps[axis] == run and target_steps[axis] == run:
-            run *= counts[axis]
-            outer = axis
-    while True:
-        _run(chunk, i, target + j * form.size, run, form)
-        axis = outer - 1
-        while axis >= 0:
-            index[axis] += 1
-            i, j = i + steps[axis], j + target_steps[axis]
-            if index[axis] < counts[axis]:
-                break
-            i, j = i - counts[axis] * steps[axis], j - counts[axis] * target_steps[axis]
-            index[axis] = 0
-            axis -= 1
-        if axis < 0:
-            return
+from .placing cimport MAX_RANK, Form, check_part, join, product, put_part
 
 
 def place(
@@ -159,7 +29,7 @@ def place(
     part : (3 * R,) int64
         Along each axis, the first value of the chunk; then how many; then where they belong in the array.
     size : int
-        1, 2, 4 or 8 bytes per value.
+        Bytes per value: 1, 2, 4 or 8 if values are swapped.
     shuffled : bool
         Whether the chunk has the first bytes of all values, then the second ones, and so on.
     swapped : bool
@@ -172,20 +42,19 @@ def place(
     """
     cdef int rank = <int> min(shape.shape[0], MAX_RANK + 1), axis
     cdef int64_t n = size, m = size
-    if size not in (1, 2, 4, 8):
-        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes")
+    if size < 1 or (swapped and size not in (1, 2, 4, 8)):
+        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes, or values that are not swapped")
     if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or part.shape[0] != 3 * rank:
         raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {part.shape[0]} / 3")
     for axis in range(rank):
-        _check_axis(part[axis], part[rank + axis], shape[axis])
-        _check_axis(part[2 * rank + axis], part[rank + axis], target_shape[axis])
-        n, m = _product(n, shape[axis], chunk.shape[0]), _product(m, target_shape[axis], target.shape[0])
+        n, m = product(n, shape[axis], chunk.shape[0]), product(m, target_shape[axis], target.shape[0])
     if n != chunk.shape[0] or m != target.shape[0]:
         raise ValueError(f"{chunk.shape[0]} and {target.shape[0]} bytes do not fit the shapes")
+    check_part(&part[0], &shape[0], &target_shape[0], rank)
     if n and m:
         with nogil:
-            _place(&chunk[0], &shape[0], &target[0], &target_shape[0], &part[0], rank,
-                   Form(n // size, size, shuffled, swapped))
+            put_part(&chunk[0], &shape[0], &target[0], &target_shape[0], &part[0], rank,
+                     Form(n // size, size, shuffled, swapped))
 
 
 def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):
@@ -211,19 +80,6 @@ def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, 
     n = source.shape[0] // size
     if n:
         with nogil:
-            _join(&source[0], &target[0], n, Form(n, size, True, False))
+            join(&source[0], &target[0], n, Form(n, size, True, False))
     if source.shape[0] > n * size:
         memcpy(&target[n * size], &source[n * size], source.shape[0] - n * size)
-
-
-cdef int _check_axis(int64_t start, int64_t n, int64_t size) except -1:
-    if start < 0 or n < 0 or n > size or start > size - n:
-        raise ValueError(f"a part: found {n} values from {start} on, expected no more than {size}")
-    return 0
-
-
-cdef int64_t _product(int64_t n, int64_t size, int64_t limit) except -1:
-    """Return `n * size`, which must not be more than there is; sizes of axes are not negative."""
-    if n and size > limit // n:
-        raise ValueError(f"an axis of {size} times {n} bytes does not fit {limit} bytes")
-    return n * size

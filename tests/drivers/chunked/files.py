@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ds_format.body.body import open_body
 from ds_format.drivers import hdf5, netcdf
+from ds_format.drivers.netcdf.hdf5.source import NetCDF4Values
+from ds_format.drivers.netcdf.native import NativeSource
+from ds_format.drivers.netcdf.source import NetCDFSource
 
 
 def both(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> tuple[NDArray[Any] | None, NDArray[Any]]:
     """Return a slab without the library, None if that is not done, and with it."""
+    if driver is netcdf:
+        with contextlib.closing(netcdf.open(path)) as native, contextlib.closing(NetCDFSource(path)) as source:
+            assert isinstance(native, NativeSource)
+            values = NetCDF4Values(open_body(path))
+            return values._fetch_looked(native.variables[name], slices)[0], source.fetch(name, slices)
     with contextlib.closing(driver.open(path)) as source:
         variable = source._variable(name)
         prepared = source._prepare(variable, slices)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ds_format.codec import filters
-from ds_format.drivers import chunked, netcdf
+from ds_format.drivers import chunked
 from ds_format.drivers.netcdf.source import NetCDFSource
 
 from .files import assert_same, both, is_left_to_the_library, numbers, whole
@@ -102,19 +102,6 @@ def test_user_block(tmp_path: Path) -> None:
     assert is_left_to_the_library(hdf5, path, "y")
 
 
-def test_types_of_netcdf(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("x", N)
-        kind = file.createEnumType("i4", "kind", {"a": 1, "b": 2})
-        file.createVariable("enum", kind, ("x",), zlib=True)[:] = 1
-        file.createVariable("text", str, ("x",))[:] = np.array(["a"] * N, object)
-        file.createVariable("characters", "S1", ("x",), zlib=True)[:] = np.array([b"a"] * N)
-        file.createVariable("scalar", "f4", ())[...] = 1
-    for name in ("enum", "text", "characters", "scalar"):
-        assert is_left_to_the_library(netcdf, path, name)
-
-
 def test_classic_files(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
@@ -165,19 +152,6 @@ def test_a_file_that_was_written_to_meanwhile(tmp_path: Path) -> None:
         assert source._prepare(variable, whole((N,))) is not None
         os.utime(path, ns=(0, 0))
         assert source._prepare(variable, whole((N,))) is None
-
-
-def test_a_netcdf_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
-    path, other = tmp_path / "a.nc", tmp_path / "b.nc"
-    for each, value in ((path, 1), (other, 2)):
-        with netCDF4.Dataset(each, "w") as file:
-            file.createDimension("x", N)
-            file.createVariable("x", "f4", ("x",), zlib=True)[:] = value
-    with contextlib.closing(NetCDFSource(path)) as source:
-        variable = source._variable("x")
-        other.rename(path)
-        assert source._prepare(variable, whole((N,))) is None
-        assert source.read("x").tolist() == [1] * N
 
 
 def test_chunks_that_the_slab_before_has_crossed(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ds_format.drivers import netcdf
 from ds_format.drivers.base import Metadata, Sink, Source
 from ds_format.errors import DsError, FormatError, TruncatedError, UnsupportedError
 
-from .files import convert, make, read_all, var, write_all
+from .files import convert, leave_to_library, make, read_all, var, write_all
 
 META: Metadata = {"x": var(["n"], [3], "int32", missing=False)}
 DATA = {"x": np.arange(3, dtype="i4")}
@@ -51,7 +51,10 @@ def test_names_that_are_not_text(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.sep != "/", reason="a backslash is no character of a name")
 def test_a_backslash_is_refused_in_words(tmp_path: Path) -> None:
-    (tmp_path / "a\\b.nc").write_bytes(b"\x89HDF\r\n\x1a\n")
+    with make(tmp_path / "a.nc"):
+        pass
+    leave_to_library(tmp_path / "a.nc")
+    (tmp_path / "a.nc").rename(tmp_path / "a\\b.nc")
     with pytest.raises(UnsupportedError, match="backslash"):
         netcdf.open(tmp_path / "a\\b.nc")
 
@@ -90,7 +93,7 @@ DAMAGED = {
     "page": (b"\n<!DOCTYPE HTML><head>", "no NetCDF file, but an HTML page"),
     "ds": (b"ds-1.0\n{}", "no NetCDF file, but a ds file"),
     "classic magic": (b"CDF\x01", "header: numrecs: found the end of the file at byte 4, expected 4 bytes"),
-    "HDF5 magic": (b"\x89HDF\r\n\x1a\n" + b"\0" * 50, "NetCDF: "),
+    "HDF5 magic": (b"\x89HDF\r\n\x1a\n" + b"\0" * 50, "superblock"),
 }
 
 
@@ -160,9 +163,9 @@ def test_damaged_data_name_the_variable(tmp_path: Path) -> None:
     raw[len(raw) // 2 : len(raw) // 2 + 64] = bytes(64)
     (tmp_path / "a.nc").write_bytes(raw)
     source = netcdf.open(tmp_path / "a.nc")
-    with pytest.raises(FormatError, match=r'a\.nc: variable "v": NetCDF: '):
+    with pytest.raises(FormatError, match=r'a\.nc: variable "v": the chunk of \d+ bytes at \d+ of the file: filter'):
         source.read("v")
-    with pytest.raises(FormatError, match=r'a\.nc: variable "v": NetCDF: '):
+    with pytest.raises(FormatError, match=r'a\.nc: variable "v": the chunk of \d+ bytes at \d+ of the file: filter'):
         list(source.blocks("v"))
     source.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.alike import AlikeFiles
-from ds_format.drivers.netcdf.classic import small
+from ds_format.drivers.netcdf import small
 from ds_format.errors import DsError, FormatError
 from ds_format.many import reading
 
@@ -73,10 +73,10 @@ def test_runs_are_made(tmp_path: Path) -> None:
     assert np.ma.getmaskarray(values)[:, :, 1].all()
 
 
-def test_what_is_no_classic_file_or_says_more_is_not_held(tmp_path: Path) -> None:
+def test_what_is_no_netcdf_file_or_says_more_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
-    ds.write(path, {"x": np.arange(3)})
-    assert small.hold(str(path), bytearray(path.read_bytes())) is None
+    path.write_bytes(b"neither of both kinds")
+    assert held(str(path)) is None
     path.write_bytes(encode(station()._replace(attributes=[Attribute(b"ds_format", 2, b"{}")])))
     assert held(str(path)) is None
     path.write_bytes(encode(station()))

@@ -15,7 +15,7 @@ import ds_format as ds
 from ds_format.model.missing import DEFAULT_FILLS
 
 from ....classic.files import CODES, NUMBERS, Attribute, File, Variable, encode
-from .both import differences
+from ..both import differences
 
 NAMES = ("x", "time", ".hidden", "\\back", "ž", "日本", "with space", "Ω²", "_1", "a.b-c+d@e")
 STREAMING = {1: 2**32 - 1, 2: 2**32 - 1, 5: 2**64 - 1}

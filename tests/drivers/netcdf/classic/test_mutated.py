@@ -20,7 +20,7 @@ from ds_format.drivers.netcdf.classic.source import ClassicSource
 from ds_format.errors import DsError
 
 from ....classic.files import drawn, encode
-from .both import differences
+from ..both import differences
 
 ROOT = Path(__file__).parents[4]
 N = 100

@@ -28,8 +28,8 @@ from tests.descriptors import n_open, needs_proc
 
 from ....classic.files import File, Variable, encode
 from ....fetch_ncarg import VARIABLE, folder, netcdf_files
+from ..both import differences
 from ..files import make
-from .both import differences
 
 LARGE = FIRST_SIZE // 4
 

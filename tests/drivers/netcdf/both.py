@@ -1,4 +1,4 @@
-"""A classic file as two sources: by the codec of this package, and by the netCDF4 library. They must not differ."""
+"""A file as two sources: by a codec of this package, and by the netCDF4 library. They must not differ."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ds_format.drivers import netcdf
-from ds_format.drivers.netcdf.classic.source import ClassicSource
+from ds_format.drivers.netcdf.native import NativeSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import DsError
 
-from ....same import same_data, same_value
+from ...same import same_data, same_value
 
 BLOCK_SIZES = (1, 100, 10_000, 1 << 24)
 MAX_N = 1000
@@ -24,7 +24,7 @@ MAX_N = 1000
 
 
 def differences(path: Path | str, seed: int = 0, other: Path | str | None = None) -> list[str]:
-    """Return what differs between both ways to read a classic file, one line each; empty if nothing does.
+    """Return what differs between both ways to read a file, one line each; empty if nothing does.
 
     The library reads `other`, if it is given.
     """
@@ -33,7 +33,7 @@ def differences(path: Path | str, seed: int = 0, other: Path | str | None = None
     if isinstance(ours, str) or isinstance(theirs, str):
         return [] if ours == theirs else [f"open: {ours}, {theirs}"]
     try:
-        found = [] if isinstance(ours, ClassicSource) else ["read by the library"]
+        found = [] if isinstance(ours, NativeSource) else ["read by the library"]
         found += _same("warnings", our_warnings, their_warnings)
         found += _metadata(ours.meta, theirs.meta)
         found += _same("faults", list(ours.faults), list(theirs.faults))

@@ -1,4 +1,4 @@
-"""Declarations for `arrays` and `slabs`: copies of values into an array, and the search for sentinels among them.
+"""Copies of values into an array, in the byte order of this machine, and the search for sentinels among them.
 
 Floating-point numbers are compared by value, except that NaN equals NaN.
 """
@@ -7,7 +7,7 @@ cimport numpy as cnp
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..common.words cimport LITTLE_HOST, swap_words
+from .words cimport LITTLE_HOST, swap_words
 
 cdef extern from "numpy/arrayobject.h":
     """
@@ -66,6 +66,7 @@ cdef struct Search:
     Py_ssize_t n
     int size  # bytes of a value
     bint is_float
+    bint swapped  # whether the file has the other byte order
     bint found  # whether a sentinel was found
 
 
@@ -78,18 +79,22 @@ cdef inline void search_values(Search* search, const uint8_t* values, Py_ssize_t
         search.found = has(values, n, search.sentinels + i * search.size, search.size, search.is_float)
 
 
-cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
-    """Convert `n` big-endian values of 1, 2, 4 or 8 bytes to native ones. Source and target may be the same."""
-    if size > 1 and LITTLE_HOST:
+cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size, bint swapped) noexcept nogil:
+    """Convert `n` values of 1, 2, 4 or 8 bytes to native ones. Source and target may be the same."""
+    if size > 1 and swapped:
         swap_words(source, target, n, size)
     elif source != target:
         memcpy(target, source, n * size)
 
 
-cdef inline int start_search(Search* search, cnp.dtype dtype, cnp.ndarray sentinels) except -1:
-    """Initialise a search for sentinels, or for none if they are None, among values of a native dtype."""
+cdef inline int start_search(Search* search, cnp.dtype dtype, cnp.ndarray sentinels, bint is_big) except -1:
+    """Initialise a search for sentinels, or for none if they are None, among values of a native dtype.
+
+    `is_big` says whether the file has big-endian values.
+    """
     search.size = dtype.itemsize
     search.is_float = dtype.kind == c"f"
+    search.swapped = is_big == LITTLE_HOST
     search.sentinels = NULL
     search.n = 0
     search.found = False
@@ -116,11 +121,11 @@ cdef inline int rank_of(tuple lengths, cnp.npy_intp* shape) except -1:
 
 
 cdef inline void copy_and_search(const uint8_t* source, uint8_t* target, Py_ssize_t n, Search* search) noexcept nogil:
-    """Convert big-endian values to native ones, in place or into an array, and search them for sentinels."""
+    """Convert values of the file to native ones, in place or into an array, and search them for sentinels."""
     cdef Py_ssize_t most = PIECE // search.size, m
     while n > 0:
         m = min(n, most)
-        native(source, target, m, search.size)
+        native(source, target, m, search.size, search.swapped)
         search_values(search, target, m)
         source += m * search.size
         target += m * search.size

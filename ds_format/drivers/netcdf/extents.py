@@ -1,4 +1,4 @@
-"""Chunks and extents of variables in netCDF-4 files, which h5py reports and the netCDF4 library does not.
+"""Extents of variables in netCDF-4 files that the netCDF4 library reads. h5py reports them, the library does not.
 
 The library misreads values beyond the extent of a variable that is shorter than its dimensions. It reads the stored
 values and appends fill values (netCDF-C 4.10, `NC4_get_vars`). This is right only along the first dimension. Along
@@ -11,26 +11,20 @@ read one index at a time.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
-import math
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...body.stamp import Stamp
-from ...codec.slab_reading import SlabReader
 from ...model import missing
 from ...model.settings import NON_COORDINATE
-from ..chunked import Chunks
-from ..library.catalog import FileVariable, split
-from ..library.guard import ERRORS, LOCK
+from ..library.catalog import split
+from ..library.guard import ERRORS
 from ..slabs import Slices, clipped, insert, read_filled
-from .calls import Group, Variable
+from .calls import Variable
 
 Fetch = Callable[[Slices], NDArray[Any]]
 
@@ -148,96 +142,3 @@ def _has_value(variable: Variable, values: NDArray[Any]) -> bool:
         return not {"", b"", np.asarray(own).item()}.issuperset(values.ravel().tolist())
     fills = [missing.default_fill(values.dtype), *(values.dtype.type(fill) for fill in (0, own) if fill is not None)]
     return not np.all(np.any([missing.is_value(values, fill) for fill in fills], axis=0))
-
-
-MIN_SIZE = 1024 * 1024
-"""Bytes of a slab from which on it pays to open the file a second time."""
-
-IMPORT_SIZE = 24 * 1024 * 1024
-"""Bytes that the library inflates in about the time that threads save, less the one it takes to import h5py."""
-
-_read_size = 0
-"""Bytes of slabs that this process has read without h5py, each of which it might have been worth."""
-
-
-class NetCDFChunks:
-    """The chunks of one file, for one source. The caller holds the lock of the library.
-
-    Parameters
-    ----------
-    path : str
-    stamp : Stamp
-        Stamp of the file when it was opened.
-    file : netCDF4.Dataset
-    """
-
-    def __init__(self, path: str, stamp: Stamp, file: Group):
-        self._path = path
-        self._stamp = stamp
-        self._file: Any = None
-        self._chunks: Chunks | None = None
-        self._is_hopeless = not file.data_model.startswith("NETCDF4") or file.disk_format != "HDF5"
-
-    def prepare(self, variable: FileVariable, slices: Slices, fetch: Callable[[Slices], Any]) -> SlabReader | None:
-        """Return a reader of a slab; None if the library must read it.
-
-        Parameters
-        ----------
-        variable : FileVariable
-        slices : tuple of slice
-        fetch : callable
-            Slices → what the library has there.
-        """
-        if self._is_hopeless or variable.kind not in ("number", "bool") or not slices:
-            return None
-        size = variable.size * math.prod(s.stop - s.start for s in slices)
-        chunks = self._opened(size) if size >= MIN_SIZE else None
-        if chunks is None:
-            return None
-        dtype = np.dtype(variable.place.dtype).newbyteorder("=")
-
-        def find() -> Any:
-            found = _dataset(importlib.import_module("h5py"), self._file, variable.name)
-            is_same = found is not None and np.dtype(found.id.dtype.str).newbyteorder("=") == dtype
-            return found.id if is_same else None
-
-        def fill() -> NDArray[Any]:
-            # beyond the extent of the variable, if the last place is not within
-            return np.asarray(fetch(tuple(slice(s.stop - 1, s.stop) for s in slices)))
-
-        return chunks.prepare(variable.name, find, slices, fill)
-
-    def close(self) -> None:
-        """Close the file; twice is no error."""
-        file, self._file, self._chunks, self._is_hopeless = self._file, None, None, True
-        if file is not None:
-            with contextlib.suppress(*ERRORS):
-                file.close()
-
-    def drop(self) -> None:
-        """Close the file if its owner forgot to, as soon as no thread is inside of the library."""
-        if self._file is not None:
-            LOCK.later(self.close)
-
-    def _opened(self, size: int) -> Chunks | None:
-        """Return the file, which is opened unless it is; None if that does not pay yet, or is not possible."""
-        global _read_size
-        if self._chunks is not None:
-            return self._chunks
-        if "h5py" not in sys.modules:
-            _read_size += size
-            if _read_size < IMPORT_SIZE:
-                return None
-        try:
-            h5py: Any = importlib.import_module("h5py")
-            self._file = h5py.File(self._path, "r")
-            chunks = Chunks(self._file, self._path)
-        except (ImportError, *ERRORS):
-            self._is_hopeless = True
-            return None
-        if chunks.stamp != self._stamp:
-            # another file by now, or one that was written to
-            self.close()
-            return None
-        self._chunks = chunks
-        return chunks

@@ -1,0 +1,90 @@
+"""The way to the modules that need the netCDF4 library. They are imported when a file is opened with it.
+
+Everything else in this folder reads without the library, which takes longer to import than to read many files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...base.optional import unavailable
+from ...body.stamp import Stamp
+from ..base import Metadata
+
+if TYPE_CHECKING:
+    from .sink import NetCDFSink
+    from .source import NetCDFSource
+
+
+@contextlib.contextmanager
+def _needing_netcdf4() -> Iterator[None]:
+    """Import modules that need netCDF4; if it is not installed, the error names what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise unavailable(error, "netCDF4", "netCDF4") from error
+
+
+def open_by_library(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> NetCDFSource:
+    """Open a file with the library; parameters and errors as of `source.NetCDFSource`."""
+    with _needing_netcdf4():
+        from .source import NetCDFSource
+    return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
+
+
+def log_reason(path: str, reason: str) -> None:
+    """Log why the library reads a file, or a part of it: to the logger `ds_format`, at the level debug."""
+    # importing it takes as long as reading a hundred small files
+    importlib.import_module("logging").getLogger("ds_format").debug("%s: read by the netCDF4 library: %s", path, reason)
+
+
+def create(
+    path: Any,
+    meta: Metadata,
+    *,
+    format: str | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    shuffle: bool | int | None = None,
+    chunks: Mapping[str, int] | None = None,
+    digits: int | None = None,
+    bits: int | None = None,
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    atomic: bool = True,
+    durable: bool = False,
+) -> NetCDFSink:
+    """Create a file; see `sink.NetCDFSink`."""
+    with _needing_netcdf4():
+        from .sink import NetCDFSink
+    return NetCDFSink(
+        path,
+        meta,
+        format=format,
+        compression=compression,
+        level=level,
+        shuffle=shuffle,
+        chunks=chunks,
+        digits=digits,
+        bits=bits,
+        encoding=encoding,
+        atomic=atomic,
+        durable=durable,
+    )
+
+
+def is_netcdf4(path: str) -> bool:
+    """Whether the NetCDF library says that an HDF5 file is netCDF-4.
+
+    Raises
+    ------
+    FormatError
+        If the library cannot open the file.
+    ImportError
+        If the library is not installed.
+    """
+    with _needing_netcdf4():
+        from .calls import is_netcdf4
+    return is_netcdf4(path)

@@ -1,0 +1,121 @@
+"""The catalog of a netCDF-4 file, reused from earlier files whose objects say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ...library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable
+from ..catalog import ReadScalar
+from ..format import take_marker
+from ..recalled import Memory, escaped
+from .description import FileOutline, OutlinedVariable
+
+IDLE = 8
+"""Most memories that are kept for others."""
+
+
+class NetCDF4Memory(Memory[OutlinedVariable]):
+    """Metadata of the file before; see `Memory`."""
+
+    outline: FileOutline
+    """Of the file that is being read."""
+
+    def is_same(self, place: OutlinedVariable, known: OutlinedVariable) -> bool:
+        """Compare what the objects say; see `Memory`."""
+        return is_same(place, known)
+
+    def dims(self, place: OutlinedVariable) -> list[str]:
+        """See `Memory`."""
+        return place.dims
+
+    def described(self, place: OutlinedVariable) -> DescribedVariable:
+        """See `Memory`."""
+        return self.outline.described(place)
+
+    def moved(self, variable: FileVariable, place: OutlinedVariable) -> FileVariable:
+        """See `Memory`."""
+        return FileVariable(
+            name=variable.name, type=variable.type, kind=variable.kind, shape=place.shape, length=None,
+            size=variable.size, chunk=variable.chunk, sentinels=variable.sentinels, mark=None, is_decoded=False,
+            place=place.place, growing=variable.growing, sought=variable.sought,
+        )  # fmt: skip
+
+    def settings(self, header: FileOutline) -> Any:
+        """See `Memory`."""
+        return header.format, [(group.prefix, group.strings) for group in header.groups], header.enums.records
+
+    def file(self, header: FileOutline) -> DescribedFile:
+        """See `Memory`."""
+        return DescribedFile(header.format, header.dimensions, header.groups, [], list(header.enums.records.items()))
+
+    def attributes(self, header: FileOutline) -> dict[str, Any]:
+        """See `Memory`."""
+        return attributes_of(header)
+
+
+def is_same(variable: OutlinedVariable, known: OutlinedVariable) -> bool:
+    """Return whether two files say the same of a variable, except for its shape and position."""
+    if variable.name != known.name or variable.dims != known.dims:
+        return False
+    one, other = variable.dataset, known.dataset
+    return (
+        one.type == other.type
+        and one.layout.chunk == other.layout.chunk
+        and one.filters == other.filters
+        and (one.fill is None) is (other.fill is None)
+        and one.strings == other.strings
+        and _are_same(variable.attributes, known.attributes)
+    )
+
+
+def _are_same(attributes: dict[str, Any], known: dict[str, Any]) -> bool:
+    """Return whether attributes have the same values, to the last bit, in the same order."""
+    if attributes is known:
+        return True
+    return [*attributes] == [*known] and all(map(_is_same_value, attributes.values(), known.values()))
+
+
+def _is_same_value(value: Any, known: Any) -> bool:
+    if value is known:
+        return True
+    if type(value) is not type(known):
+        return False
+    if type(value) is str or type(value) is list:
+        return bool(value == known)
+    return bool(value.dtype == known.dtype and value.shape == known.shape and value.tobytes() == known.tobytes())
+
+
+def attributes_of(outline: FileOutline) -> dict[str, Any]:
+    """Return the attributes of the dataset by their keys, which may be changed; those of groups lose the marker."""
+    found: dict[str, Any] = {}
+    for prefix, attributes, _ in outline.groups:
+        own = {name: _copied(value) for name, value in attributes.items()}
+        take_marker(own)
+        found |= escaped(own, prefix)
+    return found
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if type(value) is np.ndarray or type(value) is list else value
+
+
+_idle: list[NetCDF4Memory] = []
+
+
+def catalog_of(
+    outline: FileOutline, path: str, read_scalar: ReadScalar, keys: Collection[str] | None = None
+) -> Catalog:
+    """Return what `catalog.read_catalog` does of a file; parameters as of `Memory.catalog`."""
+    try:
+        memory = _idle.pop()
+    except IndexError:
+        memory = NetCDF4Memory()
+    memory.outline = outline
+    catalog = memory.catalog(outline, path, read_scalar, keys)
+    del memory.outline
+    if len(_idle) < IDLE:  # after an error it may remember parts of two files
+        _idle.append(memory)
+    return catalog

@@ -1,0 +1,70 @@
+"""NetCDF-4 files read in one call."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from .... import hdf5
+from ....body.body import FIRST_SIZE, Body
+from ...library.catalog import Catalog
+from ..format import MARKER
+from ..whole import WholeFile
+from .description import FileOutline, outline
+from .recalled import attributes_of, catalog_of, is_same
+from .source import NetCDF4Values
+
+
+class WholeNetCDF4File(WholeFile):
+    """A netCDF-4 file that is read in one call.
+
+    Parameters
+    ----------
+    body : Body
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    Unusual
+        If only the netCDF4 library can read the file.
+    """
+
+    __slots__ = ()
+    header: FileOutline
+
+    def __init__(self, body: Body):
+        super().__init__(body, outline(hdf5.read_file(body, scalars=True, share=True)), NetCDF4Values(body))
+
+    def catalog(self, keys: Collection[str] | None, lends: bool) -> Catalog:
+        """See `WholeFile`; nothing is lent."""
+        return catalog_of(self.header, self.body.name, self.values.scalar, keys)
+
+    def attributes(self) -> dict[str, Any]:
+        """See `WholeFile`."""
+        return attributes_of(self.header)
+
+    def has_marker(self) -> bool:
+        """See `WholeFile`."""
+        return any(MARKER in group.attributes for group in self.header.groups)
+
+    def places(self) -> Sequence[hdf5.DatasetPlace]:
+        """See `WholeFile`."""
+        return [variable.place for variable in self.header.variables]
+
+    def is_alike(self, known: WholeNetCDF4File) -> bool:
+        """Compare what all objects say."""
+        header, other = self.header, known.header
+        if header.format != other.format or header.dimensions != other.dimensions:
+            return False
+        if len(header.variables) != len(other.variables) or header.enums.records != other.enums.records:
+            return False
+        groups = [(group.prefix, group.strings) for group in header.groups]
+        if groups != [(group.prefix, group.strings) for group in other.groups]:
+            return False
+        return all(map(is_same, header.variables, other.variables))
+
+    def digest(self) -> int:
+        """Return a checksum of the first bytes of the file, which in a small file is all of it."""
+        return zlib.crc32(self.body.head(FIRST_SIZE))

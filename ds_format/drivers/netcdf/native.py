@@ -1,0 +1,219 @@
+"""NetCDF files that this package reads itself, without a library: what classic and netCDF-4 files have in common.
+
+A kind of file has its codec, which reads a slab of values by the place of a variable. Everything else is the same for
+both: values as a Source gives them (`NativeValues`), a variable that travels (`NativeHandle`), and the open file
+(`NativeSource`). Nothing is locked.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from ...base.once import once
+from ...body import Opened
+from ...body.body import Body
+from ...body.stamp import Stamp, Watch, watched, watched_blocks
+from ...errors import DsError, TruncatedError
+from ..base import BLOCK_SIZE, Entries, Origin
+from ..handle import PositionedHandle
+from ..library.catalog import FileVariable
+from ..library.source import Job, Reading
+from ..slabs import Slices
+from .format import NetCDFWarning
+
+
+class NativeValues(Reading):
+    """Reads values of a file; any number of threads may do so at once.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file.
+    """
+
+    category = NetCDFWarning
+
+    def __init__(self, body: Body):
+        self._body = body
+        self._path = body.name
+
+    @abstractmethod
+    def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
+        """Return a slab at a place (None: all of it), and whether one of the values that are sought may be in it.
+
+        Raises
+        ------
+        TruncatedError
+            If the file ends before.
+        FormatError
+            If the values are damaged.
+        """
+
+    def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
+        """Return all numbers of a variable in memory, in which none is missing; None: there is a slower way."""
+        try:
+            values, may_miss = self._values(place, None, variable.sought)
+        except TruncatedError:
+            return None
+        return None if may_miss else values
+
+    def read_whole(self, variable: FileVariable, place: Any) -> Any:
+        """Return one variable, at a place of which the variable itself need not know."""
+        if self._body.memory is not None and variable.kind == "number" and variable.shape:
+            # enough for a small file without missing values
+            values = self._whole(variable, place)
+            if values is not None:
+                return values
+        if variable.place is not place:
+            variable = replace(variable, place=place, shape=place.shape)
+        return super().read_variable(variable, None)
+
+    def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `Reading`."""
+        return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
+
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+        try:
+            return self._values(variable.place, slices, variable.sought)
+        except DsError as error:
+            raise error.at(path=self._path, variable=variable.name)
+
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
+        # no library is needed: the next slab may be read while this one is written
+        return Job(partial(self._slab, variable, slices), self._body.memory is None)
+
+    def scalar(self, place: Any) -> NDArray[Any] | None:
+        """Return the value of a variable without dimensions; None if it cannot be read."""
+        try:
+            return self._values(place, None, None)[0]
+        except DsError:
+            # reading it raises the reason
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class NativeHandle(PositionedHandle):
+    """A variable of a file; see `drivers.base.Handle`.
+
+    Attributes
+    ----------
+    variable : FileVariable
+        The variable, from the header.
+    type : str or None
+        Name of the ds type.
+    """
+
+    values: ClassVar[type[NativeValues]]
+    """Reads the values of files of this kind."""
+    variable: FileVariable
+    type: str | None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        return self.variable.shape
+
+    @property
+    def missing(self) -> bool:
+        """Whether values may be missing."""
+        return self.variable.may_be_missing
+
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        return self.values(file).read_variable(self.variable, index)
+
+
+BLOCK_LIMIT = 1024 * 1024
+"""Bytes of a block at most, so that the processor's cache holds it until it is written."""
+
+
+class NativeSource(Opened):
+    """An open file; see `ds_format.drivers.base.Source`.
+
+    Values are as the netCDF4 library would give them; see `ds_format.drivers.netcdf.source.NetCDFSource`. Nothing is
+    locked: any number of threads may read at once.
+
+    Parameters
+    ----------
+    values : NativeValues
+    body : Body
+        The bytes of the file.
+    catalog : Catalog
+        Metadata and variables.
+    """
+
+    handles: ClassVar[type[NativeHandle]]
+    """What reads one variable of a file of this kind elsewhere."""
+    origin: Origin
+    """Set by the function that opens the source."""
+    is_watched_by_path = False
+    faults: Mapping[str, DsError]
+    held: int
+    """Bytes of the file that are in memory; 0: it is open instead."""
+
+    def __init__(self, values: NativeValues, body: Body, catalog: Any):
+        self.path = body.name
+        self.watch = body.watch
+        self.size = body.size
+        self.held = 0 if body.memory is None else body.size
+        self.meta: Entries = catalog.meta
+        self.faults = catalog.faults
+        self.variables: Mapping[str, FileVariable] = catalog.variables
+        self._values: NativeValues | None = values
+
+    @abstractmethod
+    def head(self) -> memoryview:
+        """Return the first bytes of the file, as many as tell its header from others."""
+
+    @property
+    def _opened(self) -> NativeValues:
+        """The reader of values."""
+        if self._values is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        return self._values
+
+    def _block_budget(self, name: str, budget: int) -> int:
+        """Return the bytes of a block, if `budget` are wanted."""
+        return min(budget, BLOCK_LIMIT)
+
+    @watched
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it; see `Source.read`.
+
+        Raises
+        ------
+        FormatError
+            If the data are cut, damaged, or not what the attributes promise.
+        """
+        return self._opened.read_variable(self.variables[name], index)
+
+    @watched_blocks
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks; see `Source.blocks`."""
+        return self._opened.blocks_of(self.variables[name], self._block_budget(name, budget))
+
+    def handle(self, name: str) -> NativeHandle:
+        """Return what reads one variable elsewhere; see `drivers.base.Source`."""
+        variable, type_name = self.variables[name], self.meta[name][".type"]
+        return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name)
+
+    @once
+    def _absolute(self) -> str:
+        return os.path.abspath(self.path)
+
+    @once
+    def _stamp(self) -> Stamp:
+        """The stamp that shows whether the file was replaced."""
+        return self.handles.stamp_of(self.path, self.watch, self.head())
+
+    def close(self) -> None:
+        """Release the file, which is closed when no thread reads it any more. A file in memory stays readable."""
+        if not self.held:
+            self._values, self.watch = None, Watch()

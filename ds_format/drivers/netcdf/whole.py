@@ -1,0 +1,160 @@
+"""Files that this package reads itself, in one call: a dataset from a file, and series of small files."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ...body.body import Body
+from ...dataset import META, Dataset, as_array, as_masked
+from ...model import packing
+from ...model.missing import settle
+from ..alike import StackedValues
+from ..base import Metadata
+from .format import PROPERTY
+from .native import NativeValues
+
+
+class WholeFile:
+    """A file that is read in one call. Each kind of files has a subclass.
+
+    Attributes
+    ----------
+    body : Body
+        The bytes of the file.
+    header
+        With `format`, `dimensions` and `variables`. Making metadata from its attributes changes these.
+    values : NativeValues
+        Reads values.
+    """
+
+    __slots__ = ("body", "header", "values")
+    header: Any
+    values: NativeValues
+
+    def __init__(self, body: Body, header: Any, values: NativeValues):
+        self.body = body
+        self.header = header
+        self.values = values
+
+    @abstractmethod
+    def catalog(self, keys: Collection[str] | None, lends: bool) -> Any:
+        """Return metadata and variables; see `recalled.Memory.catalog`."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes of the dataset by their keys."""
+
+    @abstractmethod
+    def places(self) -> Sequence[Any]:
+        """Return the places of all variables, for `NativeValues.read_whole`."""
+
+    @abstractmethod
+    def is_alike(self, known: Any) -> bool:
+        """Return whether everything but attributes of the dataset and values is the same as in another file."""
+
+    @abstractmethod
+    def digest(self) -> int:
+        """Return a checksum that tells the header from others."""
+
+    @abstractmethod
+    def has_marker(self) -> bool:
+        """Return whether attributes of the dataset say what NetCDF cannot store."""
+
+    def dataset(self, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset:
+        """Read a dataset.
+
+        Parameters
+        ----------
+        keys : collection of str, optional
+            Which variables to read, by their keys; those that do not exist are left out.
+        full : bool
+            Whether to return the metadata of the other variables, too.
+        unpack : bool or None
+            As `packing.is_unpacked_by`.
+        """
+        values = self.values
+        read_keys = None if full else keys
+        catalog = self.catalog(read_keys, read_keys is None)
+        variables = catalog.variables
+        # variables that are lent have the places of an earlier file
+        places = self.places() if read_keys is None else [variable.place for variable in variables.values()]
+        dataset = Dataset()
+        kept: Metadata = {}
+        packed = packing.entries_to_unpack(catalog.meta, unpack)
+        for (key, variable), place in zip(variables.items(), places, strict=True):
+            entry = catalog.meta[key]
+            del entry[".missing"]
+            is_wanted = keys is None or key in keys
+            if is_wanted:
+                array = None if entry[".size"] is None else values.read_whole(variable, place)
+                if key in packed:
+                    array = None if array is None else packing.unpack(array, packed[key])
+                    entry = packing.unpacked_meta(packed[key])
+                    entry.pop(".missing", None)
+                dataset[key] = as_masked(array)
+                if PROPERTY in entry:
+                    entry = settle(entry, array)
+            if is_wanted or full:
+                kept[key] = entry
+        kept[META] = catalog.meta[META]
+        dataset[META] = kept
+        return dataset
+
+
+class WholeFileRow:
+    """A series of files; see `drivers.base.FileRow`.
+
+    Successive files may differ only in attributes of the dataset and in positions of values.
+
+    Parameters
+    ----------
+    path : str
+    held : WholeFile
+        The first file.
+    """
+
+    def __init__(self, path: str, held: WholeFile):
+        self._known = held
+        catalog = held.catalog(None, False)
+        self._variables = catalog.variables
+        self.entries: Metadata = dict(catalog.meta)
+        # the metadata of these depend on their values
+        self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
+
+    def start(
+        self,
+        path: str,
+        held: WholeFile,
+        stacks: Mapping[str, StackedValues],
+        wanted: Collection[str],
+        each: Collection[str],
+    ) -> dict[str, Any]:
+        """Take the values of the first file; see `drivers.base.FileRow`."""
+        for key, stack in stacks.items():
+            stack.append(as_array(self._known.values.read_variable(self._variables[key], None)))
+        places = {key: i for i, key in enumerate(self._variables)}
+        self._each = [(key, places[key], stacks[key]) for key in each if key in stacks]
+        return self.entries[META].copy()
+
+    def take(self, path: str, held: WholeFile) -> dict[str, Any] | None:
+        """Take another file; see `drivers.base.FileRow`."""
+        if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
+            return None
+        places, arrays = held.places(), []
+        for key, i, _ in self._each:
+            variable = self._variables[key]
+            variable.place = places[i]
+            arrays.append(as_array(held.values.read_variable(variable, None)))
+        for (_, _, stack), array in zip(self._each, arrays, strict=True):
+            stack.append(array)
+        return held.attributes()
+
+    def typed(self, entries: Metadata) -> Metadata:
+        """Return entries unchanged: attributes have their types."""
+        return entries
+
+    def missing(self) -> Mapping[str, bool]:
+        """Return nothing: entries have it."""
+        return {}

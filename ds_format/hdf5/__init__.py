@@ -1,0 +1,42 @@
+"""HDF5 files, netCDF-4 among them: bytes → where values are → arrays. Nothing here opens a file or knows a dataset.
+
+From low to high::
+
+    records  what the metadata say, as plain records
+    reading  parsing with the bytes that are known, and reading those that it lacks
+    header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
+    arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
+"""
+
+from __future__ import annotations
+
+from ..errors import Unusual
+from .arrays import DatasetPlace, check_size, place_of, stored_of, values
+from .header import SIGNATURE, read_file
+from .records import (
+    HDF5Attribute,
+    HDF5Dataset,
+    HDF5File,
+    HDF5Filter,
+    HDF5Group,
+    HDF5Layout,
+    HDF5Type,
+)
+
+__all__ = [
+    "SIGNATURE",
+    "DatasetPlace",
+    "HDF5Attribute",
+    "HDF5Dataset",
+    "HDF5File",
+    "HDF5Filter",
+    "HDF5Group",
+    "HDF5Layout",
+    "HDF5Type",
+    "Unusual",
+    "check_size",
+    "place_of",
+    "read_file",
+    "stored_of",
+    "values",
+]

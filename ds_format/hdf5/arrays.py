@@ -1,0 +1,376 @@
+"""A dataset and the body of its file → array, whole or in part; the places of its chunks → `Stored`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..body.body import Body
+from ..codec.filters import (
+    SHUFFLE,
+    WORD_SIZES,
+    ChunkFilter,
+    SimpleFilters,
+    chunk_inflater,
+    find_filter,
+    simple_filters,
+)
+from ..codec.slab_reading import slab_reader
+from ..codec.stored import MAX_COUNT, Stored, StoredChunks
+from ..errors import FormatError, TruncatedError, Unusual
+from ..kernels.classic import arrays, slabs
+from ..kernels.hdf5.indexes import find_chunks
+from ..kernels.hdf5.small import read_chunked
+from ..kernels.hdf5.strings import read_strings
+from .reading import read_known
+from .records import HDF5Dataset, HDF5Filter, HDF5Layout
+
+REFERENCE = np.dtype("V16")
+"""A string of variable length: how long it is, and where in the file."""
+
+MAX_CHUNK_SIZE = 2**32
+"""Bytes of a chunk in memory."""
+
+SMALL_SIZE = 1024 * 1024
+"""Bytes of an array up to which threads do not gain."""
+
+MAX_SIZE = 16 * 1024 * 1024
+"""Bytes of an array that are allocated for any file, however small."""
+
+MAX_RATIO = 1100
+"""Times the bytes of the file that a larger array may have. A file with more is mostly fill values, or damaged."""
+
+
+@dataclass(slots=True)  # not frozen: such a one takes four times as long to make
+class DatasetPlace:
+    """Where the values of a dataset are in its file, and how they are stored there. It can be pickled.
+
+    The index of chunks is read when it is needed first.
+    """
+
+    dtype: np.dtype[Any]
+    """Native; S with the size of text; `REFERENCE`: strings."""
+    is_big: bool
+    """Whether the file has values in big-endian order."""
+    shape: tuple[int, ...]
+    max_shape: tuple[int, ...]
+    """-1: unlimited."""
+    layout: HDF5Layout
+    filters: tuple[ChunkFilter, ...]
+    simple: SimpleFilters | None
+    """If one kernel reads all of its chunks, where the file is in memory: how."""
+    fill: bytes | None
+    """One value, as in the file, in place of those that were not written; None: zeros."""
+    size: int
+    """Bytes of all values in memory."""
+    chunks: StoredChunks | None = field(default=None, compare=False)
+    """None: the index was not read yet."""
+
+
+def place_of(dataset: HDF5Dataset) -> DatasetPlace:
+    """Return where the values of a dataset are; nothing is read.
+
+    Raises
+    ------
+    FormatError
+        If layout, type and dataspace do not fit each other.
+    Unusual
+        If a library shall read the values: for their type, their filters or their layout.
+    """
+    type_, shape, layout = dataset.type, dataset.shape, dataset.layout
+    if type_.kind in ("number", "enum", "text") and type_.dtype is not None:
+        dtype, is_big = _native(type_.dtype)
+    elif type_.kind == "string":
+        dtype, is_big = _native(REFERENCE)
+    else:
+        raise Unusual(f"values of the type {type_.kind}")
+    if shape is None:
+        raise Unusual("a dataset without values")
+    if layout.kind == "unusual":
+        raise Unusual("a layout of several datasets or files")
+    item_size = dtype.itemsize
+    if item_size != type_.size:
+        raise FormatError(f"datatype: found values of {type_.size} bytes, expected {item_size}")
+    size = math.prod(shape) * item_size
+    if size > MAX_COUNT or (shape and max(shape) > MAX_COUNT):
+        raise Unusual("more values than can be counted")
+    fill, simple = dataset.fill, None
+    filters: tuple[ChunkFilter, ...] = ()
+    if fill is not None and len(fill) != item_size:
+        raise FormatError(f"fill value: found {len(fill)} bytes, expected {item_size}")
+    if layout.chunk is not None:
+        filters, simple = _filters(dataset.filters, layout.chunk, len(shape), item_size)
+        if layout.size != item_size:
+            raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
+    elif layout.size < size and layout.address is not None:
+        raise FormatError(f"layout: found {layout.size} bytes of values, expected {size}")
+    return DatasetPlace(
+        dtype,
+        is_big,
+        shape,
+        dataset.max_shape,
+        layout,
+        filters,
+        simple if layout.index == "btree1" and size <= SMALL_SIZE else None,
+        fill,
+        size,
+    )
+
+
+@lru_cache(256)
+def _native(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], bool]:
+    """Return a dtype in native byte order, and whether the given one is big-endian."""
+    return dtype.newbyteorder("="), dtype.isnative == (sys.byteorder == "big")
+
+
+@lru_cache(256)
+def _filters(
+    filters: tuple[HDF5Filter, ...], chunk: tuple[int, ...], rank: int, item_size: int
+) -> tuple[tuple[ChunkFilter, ...], SimpleFilters | None]:
+    """Return the filters of chunks, and how one kernel undoes them, after checks of the shape of a chunk."""
+    if len(chunk) != rank or 0 in chunk:
+        raise FormatError(f"layout: found chunks of the shape {chunk}, expected {rank} numbers that are not 0")
+    if math.prod(chunk) * item_size > MAX_CHUNK_SIZE:
+        raise Unusual("chunks of more than 4 GiB")
+    found = []
+    for each in filters:
+        filter_ = find_filter(each.number, each.values)
+        if filter_ is None:
+            raise Unusual(f"the filter {each.number}, which is not supported or whose library is not installed")
+        found.append(filter_)
+    if found and found[0].number == SHUFFLE and found[0].size != item_size:
+        raise Unusual("the filter shuffle for values of another size")
+    return tuple(found), simple_filters(tuple(found), item_size)
+
+
+def values(
+    body: Body,
+    place: DatasetPlace,
+    slices: tuple[slice, ...] | None = None,
+    sought: NDArray[Any] | None = None,
+    *,
+    as_text: bool = False,
+) -> tuple[NDArray[Any], bool]:
+    """Return a dataset, or a part of it, and whether one of some values may be in it.
+
+    Any number of threads may do so at a time, and other threads run meanwhile.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file.
+    place : DatasetPlace
+    slices : tuple of slice, optional
+        Slices of step 1, one per dimension, inside of its shape. Default: the whole dataset.
+    sought : (N,) ndarray, optional
+        Values of the type of the dataset. NaN equals NaN.
+    as_text : bool
+        Whether strings of variable length are returned as `str`.
+
+    Returns
+    -------
+    ndarray
+        In native byte order, of full rank, not a view of the file. Text is of the dtype S; strings of variable length
+        are objects, `bytes` or `str`, each up to its first NUL.
+    bool
+
+    Raises
+    ------
+    OSError
+        As the operating system says.
+    FormatError
+        If the index of chunks, a chunk or a string is damaged.
+    TruncatedError
+        If the file ends before the values do.
+    Unusual
+        If a library shall read the values, or say what is wrong with them: text that is not UTF-8.
+    """
+    if slices is None:
+        found = None if body.memory is None else _small(body, place, sought)
+        if found is not None:
+            return found
+        slices = tuple([slice(0, n) for n in place.shape])
+    shape = tuple([s.stop - s.start for s in slices])
+    check_size(math.prod(shape) * place.dtype.itemsize, body)
+    may_be_found = sought is not None
+    if 0 in shape:
+        array, may_be_found = np.empty(shape, place.dtype), False
+    elif place.layout.address is None:
+        array = np.empty(shape, place.dtype)
+        array[...] = _fill(place)
+    elif place.layout.chunk is not None:
+        array = _from_chunks(body, place, slices)
+    else:
+        array, may_be_found = _from_run(body, place, slices, shape, sought)
+    if place.dtype.kind == "V":
+        array = _strings(body, array, as_text)
+    return array, may_be_found
+
+
+def check_size(size: int, body: Body) -> None:
+    """Refuse an array that is far larger than the file: it would be mostly fill values, or the file is damaged.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the array.
+    body : Body
+        The bytes of the file.
+
+    Raises
+    ------
+    Unusual
+        If a library shall read it.
+    """
+    if size > MAX_SIZE and size > MAX_RATIO * body.size:
+        raise Unusual(f"an array of {size} bytes in a file of {body.size}")
+
+
+def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None:
+    """Return a dataset of a file in memory in the way that takes least time; None if there is another way."""
+    dtype, layout = place.dtype, place.layout
+    if layout.address is None or dtype.itemsize not in WORD_SIZES or (sought is not None and dtype.char == "e"):
+        return None
+    if layout.chunk is None:
+        if layout.address + place.size > body.size:
+            raise _truncated(body.size, place)
+        return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
+    if place.simple is None:
+        return None
+    check_size(place.size, body)
+    is_shuffled, is_deflated = place.simple
+    return read_chunked(
+        body.memory,
+        layout.address,
+        place.shape,
+        layout.chunk,
+        dtype,
+        place.is_big,
+        is_shuffled,
+        chunk_inflater() if is_deflated else None,
+        place.fill,
+        sought,
+    )
+
+
+def _fill(place: DatasetPlace) -> NDArray[Any]:
+    """Return what is there where nothing was written, without a dimension."""
+    if place.fill is None:
+        return np.zeros((), place.dtype)
+    return np.frombuffer(place.fill, _stored_dtype(place)).reshape(()).astype(place.dtype)
+
+
+def _stored_dtype(place: DatasetPlace) -> np.dtype[Any]:
+    return place.dtype.newbyteorder(">" if place.is_big else "<")
+
+
+def stored_of(body: Body, place: DatasetPlace) -> Stored:
+    """Return how the values of a dataset are stored, with the places of its chunks.
+
+    Raises
+    ------
+    FormatError
+        If the index of chunks is damaged.
+    Unusual
+        If it is not supported.
+    """
+    layout = place.layout
+    if layout.chunk is not None and place.chunks is None:
+        place.chunks = _read_index(body, place)
+    offset = layout.address if layout.chunk is None else None
+    return Stored(
+        _stored_dtype(place), place.shape, offset, layout.chunk, place.filters, _fill(place), place.chunks, True
+    )
+
+
+PLAIN_EDGES = 1
+"""A flag of layouts: chunks that are not inside of the shape whole went through no filter."""
+
+
+def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
+    """Find out where the chunks of a dataset are."""
+    layout = place.layout
+    index, address, chunk = layout.index or "", layout.address, layout.chunk or ()
+    if address is None:
+        nothing = np.zeros(0, np.uint64)
+        return StoredChunks(nothing.astype(np.int64), nothing, nothing, nothing.astype(np.uint32))
+
+    def parse(segments: Any, size: int) -> Any:
+        return find_chunks(
+            segments,
+            size,
+            index,
+            address,
+            layout.parameters,
+            place.shape,
+            place.max_shape,
+            chunk,
+            layout.size,
+            bool(place.filters),
+            bool(layout.flags & PLAIN_EDGES),
+            Unusual,
+        )
+
+    numbers, offsets, sizes, masks = read_known(body, parse, _known(body))
+    order = np.argsort(numbers, kind="stable")  # an extensible array may have another order
+    return StoredChunks(numbers[order], offsets[order], sizes[order], masks[order])
+
+
+def _known(body: Body) -> list[tuple[int, Any]]:
+    return [] if body.memory is None else [(0, body.memory)]
+
+
+def _from_chunks(body: Body, place: DatasetPlace, slices: tuple[slice, ...]) -> NDArray[Any]:
+    read = slab_reader(body, stored_of(body, place), slices)
+    if read is None:
+        raise Unusual("chunks that take far more bytes than their values")
+    return read()
+
+
+def _from_run(
+    body: Body, place: DatasetPlace, slices: tuple[slice, ...], shape: tuple[int, ...], sought: NDArray[Any] | None
+) -> tuple[NDArray[Any], bool]:
+    """Return values that lie in one piece, or a part of them."""
+    begin, item_size = place.layout.address or 0, place.dtype.itemsize
+    if begin + place.size > body.size:
+        raise _truncated(body.size, place)
+    strides = [item_size] * len(place.shape)
+    for axis in range(len(strides) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * place.shape[axis]
+    begin += sum(s.start * stride for s, stride in zip(slices, strides, strict=True))
+    where = body.in_file()
+    if where is not None and item_size in WORD_SIZES and not (sought is not None and place.dtype.char == "e"):
+        try:
+            return slabs.read(where[0], where[1] + begin, shape, tuple(strides), place.dtype, sought, place.is_big)
+        except EOFError:
+            raise _truncated(body.current_size(), place) from None
+    size = item_size + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    data = body.read(begin, size)
+    return np.ndarray(shape, _stored_dtype(place), data, 0, strides).astype(place.dtype, order="C"), sought is not None
+
+
+def _strings(body: Body, references: NDArray[Any], as_text: bool) -> NDArray[Any]:
+    """Return the strings of references."""
+    flat = references.reshape(-1).view(np.uint8)
+    strings = np.empty(references.size, object)
+
+    def parse(segments: Any, size: int) -> Any:
+        return read_strings(segments, size, flat, as_text, Unusual)
+
+    try:
+        strings[:] = read_known(body, parse, _known(body))
+    except UnicodeDecodeError:
+        raise Unusual("strings that are not UTF-8") from None
+    return strings.reshape(references.shape)
+
+
+def _truncated(size: int, place: DatasetPlace) -> TruncatedError:
+    return TruncatedError(
+        f"found {size} bytes in the file, expected at least {(place.layout.address or 0) + place.size}"
+    )

@@ -1,0 +1,11 @@
+from typing import Any, final
+
+@final
+class Reader: ...
+
+@final
+class Parser:
+    def __init__(self, records: tuple[type, ...], error: Any) -> None: ...
+    def parse(
+        self, segments: list[tuple[int, Any]], file_size: int, scalars: bool = False, share: bool = False
+    ) -> Any: ...

@@ -1,0 +1,266 @@
+"""Chunks in memory → an array, in one pass: all of a variable of a small file, or many chunks of a large variable.
+
+The filters are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
+"""
+
+cimport numpy as cnp
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from ..common.filling cimport Search, empty, rank_of, search_values, start_search
+from ..common.inflate cimport inflate_short
+from .btree1 cimport MAX_RANK, Chunks, define, read_btree1
+from .known cimport Known, Segment
+from .placing cimport Form, check_part, product, put_part
+
+cnp.import_array()
+
+cdef enum:
+    MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
+    SHORT = 512  # bytes of a stream for which a library takes longer than this package
+    LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
+
+cdef extern from *:
+    """
+    #define DS_MAX_CHUNK ((int64_t) 1 << 32)
+    """
+    const int64_t MAX_CHUNK "DS_MAX_CHUNK"  # bytes
+
+
+cdef struct Job:
+    uint8_t* target  # of the array
+    uint8_t* buffer  # for one chunk, or NULL
+    uint64_t size  # bytes of a chunk in memory
+    int rank
+    Form form
+    int64_t[MAX_RANK] shape, target_shape  # of a chunk, and of the array
+    int64_t[3 * MAX_RANK] part  # that is copied
+
+
+def read_chunked(
+    data, uint64_t address, tuple shape not None, tuple chunk not None, cnp.dtype dtype not None, bint is_big,
+    bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
+):
+    """Return a variable whose chunks a B-tree of version 1 lists.
+
+    Parameters
+    ----------
+    data : C-contiguous buffer
+        All of the file.
+    address : int
+        Of the index.
+    shape : tuple of int
+        In values, with at most 2**62 chunks.
+    chunk : tuple of int
+        Shape of a chunk, in values; not 0.
+    dtype : dtype
+        Native, of 1, 2, 4 or 8 bytes.
+    is_big : bool
+        Whether the file has values in big-endian order.
+    is_shuffled : bool
+        Whether chunks went through the filter "shuffle".
+    inflate : callable or None
+        (bytes, size) → buffer of that size. None: they did not go through the filter "deflate", which is the last one.
+    fill : bytes or None
+        Value of what was not written, as the file has it; None: zeros.
+    wanted : (N,) ndarray or None
+        Values of this dtype to look for.
+
+    Returns
+    -------
+    array : ndarray
+    found : bool
+        Whether one of the wanted ones is there.
+        None instead of both: something is damaged, or not as described here.
+    """
+    cdef Py_buffer view
+    cdef Segment all_of_it
+    cdef Known k
+    cdef Chunks c
+    cdef Search search
+    cdef cnp.npy_intp lengths[MAX_RANK]
+    cdef Job job
+    cdef const uint8_t* start
+    cdef Py_ssize_t i
+    cdef int axis
+    cdef uint64_t n = 1
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
+    start_search(&search, dtype, wanted, is_big)
+    job.buffer = NULL
+    define(&c, shape, chunk, search.size, inflate is not None, False)
+    rank_of(shape, lengths)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    memset(&k, 0, sizeof(Known))
+    all_of_it = Segment(0, view.len, <const uint8_t*> view.buf)
+    k.segments, k.n, k.size = &all_of_it, 1, view.len
+    try:
+        try:
+            read_btree1(&k, &c, address)
+        except EOFError:
+            return None
+        array = empty(dtype, c.rank, lengths)
+        for axis in range(c.rank):
+            n *= c.grid[axis]
+        if <uint64_t> c.n < n:
+            _fill(array, fill, search.size, w.swapped)
+        job.target, job.size, job.rank = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank
+        job.form = Form(c.size // search.size, search.size, is_shuffled, w.swapped)
+        for axis in range(c.rank):
+            job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
+        for i in range(c.n):
+            _set_part(&c, c.entries[i].number, &job)
+            start = all_of_it.data + c.entries[i].offset
+            if c.entries[i].mask or not _put_chunk(&job, start, c.entries[i].size, inflate):
+                return None
+        search_values(&search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
+        return array, search.found
+    finally:
+        free(job.buffer)
+        free(c.entries)
+        free(k.needed)
+        PyBuffer_Release(&view)
+
+
+cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
+    cdef uint8_t* p = <uint8_t*> cnp.PyArray_DATA(array)
+    cdef uint8_t[8] value
+    cdef const uint8_t* given
+    cdef Py_ssize_t i
+    if fill is None:
+        memset(p, 0, cnp.PyArray_NBYTES(array))
+        return 0
+    if len(fill) != size:
+        raise ValueError(f"fill: found {len(fill)} bytes, expected {size}")
+    given = fill
+    for i in range(size):
+        value[i] = given[size - 1 - i if swapped else i]
+    for i in range(cnp.PyArray_SIZE(array)):
+        memcpy(p + i * size, value, size)
+    return 0
+
+
+cdef void _set_part(const Chunks* c, uint64_t number, Job* job) noexcept:
+    """Say which part of a chunk is in the array, and where."""
+    cdef int64_t first
+    cdef int axis
+    for axis in range(c.rank - 1, -1, -1):
+        first = (number % c.grid[axis]) * c.chunk[axis]
+        number //= c.grid[axis]
+        job.part[axis], job.part[c.rank + axis] = 0, min(job.shape[axis], job.target_shape[axis] - first)
+        job.part[2 * c.rank + axis] = first
+
+
+def put_chunks(
+    const uint8_t[::1] data not None, const int64_t[::1] sizes not None, const uint32_t[::1] masks not None,
+    const int64_t[:, ::1] parts not None, const int64_t[::1] shape not None, uint8_t[::1] target not None,
+    const int64_t[::1] target_shape not None, int size, bint swapped, bint is_shuffled, inflate,
+):
+    """Copy parts of chunks to their places in an array, as far as nothing is damaged.
+
+    Parameters
+    ----------
+    data : (n,) uint8
+        Chunks as in the file, one after another.
+    sizes : (N,) int64
+        Bytes of each; 0: there is nothing to copy.
+    masks : (N,) uint32
+        A bit for each filter that a chunk did not go through.
+    parts : (N, 3 * R) int64
+        As of `chunks.place`, of each.
+    shape : (R,) int64
+        Of a chunk; R is at most 32.
+    target : (m * size,) uint8
+        Out: the bytes of an array in C order.
+    target_shape : (R,) int64
+        Of the array.
+    size : int
+        1, 2, 4 or 8 bytes per value.
+    swapped : bool
+        Whether values are in the other byte order than in the array.
+    is_shuffled, inflate
+        As of `read_chunked`.
+
+    Returns
+    -------
+    int
+        Chunks that were copied: N, or the number of the first one that is damaged, or did not go through all filters.
+
+    Raises
+    ------
+    ValueError
+        If a part is not inside of the chunk or the array, if lengths do not fit each other, or for another `size`.
+    """
+    cdef Job job
+    cdef Py_ssize_t n = sizes.shape[0], i, at = 0
+    cdef int64_t whole = size, room = size
+    cdef int rank = <int> min(shape.shape[0], MAX_RANK + 1), axis
+    if size not in (1, 2, 4, 8):
+        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes")
+    if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or parts.shape[1] != 3 * rank:
+        raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {parts.shape[1]} / 3")
+    if masks.shape[0] != n or parts.shape[0] != n:
+        raise ValueError(f"found {n} sizes, {masks.shape[0]} masks and {parts.shape[0]} parts")
+    for axis in range(rank):
+        whole, room = product(whole, shape[axis], MAX_CHUNK), product(room, target_shape[axis], target.shape[0])
+        job.shape[axis], job.target_shape[axis] = shape[axis], target_shape[axis]
+    if room != target.shape[0] or not room or not whole:
+        raise ValueError(f"{target.shape[0]} bytes do not fit the shape")
+    job.rank, job.size, job.form, job.buffer = rank, whole, Form(whole // size, size, is_shuffled, swapped), NULL
+    job.target = &target[0]
+    try:
+        for i in range(n):
+            if not 0 <= sizes[i] <= data.shape[0] - at:
+                raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
+            if not sizes[i]:
+                continue
+            memcpy(job.part, &parts[i, 0], 3 * rank * sizeof(int64_t))
+            check_part(job.part, job.shape, job.target_shape, rank)
+            if masks[i] or not _put_chunk(&job, &data[at], sizes[i], inflate):
+                return i
+            at += sizes[i]
+        return n
+    finally:
+        free(job.buffer)
+
+
+cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) except -1:
+    """Put the values of a chunk to their places; return whether the chunk is right."""
+    cdef Py_buffer view
+    cdef bint is_right
+    if inflate is None:
+        if size == job.size:
+            _place(job, start)
+        return size == job.size
+    if job.size // MAX_RATIO > size:
+        return False
+    if size <= SHORT:
+        if job.buffer == NULL:
+            job.buffer = <uint8_t*> malloc(job.size)
+            if job.buffer == NULL:
+                raise MemoryError
+        is_right = inflate_short(start, size, job.buffer, job.size)
+        if is_right:
+            _place(job, job.buffer)
+        return is_right
+    try:
+        inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), job.size)
+    except Exception:
+        return False  # whoever reads it again says what is wrong
+    PyObject_GetBuffer(inflated, &view, PyBUF_SIMPLE)
+    is_right = <uint64_t> view.len == job.size
+    if is_right:
+        _place(job, <const uint8_t*> view.buf)
+    PyBuffer_Release(&view)
+    return is_right
+
+
+cdef void _place(const Job* job, const uint8_t* chunk) noexcept:
+    if job.size <= LITTLE:
+        put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)
+    else:
+        with nogil:
+            put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)

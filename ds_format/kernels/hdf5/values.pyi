@@ -1,0 +1,14 @@
+from typing import final
+
+@final
+class Memory: ...
+
+@final
+class Entry: ...
+
+@final
+class Attributes: ...
+
+@final
+class Values:
+    def __init__(self, type_record: type, attribute_record: type, filter_record: type, scalars: bool) -> None: ...

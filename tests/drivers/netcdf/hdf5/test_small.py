@@ -1,0 +1,169 @@
+"""Small netCDF-4 files in a row, and what is remembered of them."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format.drivers.alike import AlikeFiles
+from ds_format.drivers.netcdf import NetCDFWarning, small
+from ds_format.drivers.netcdf.hdf5 import recalled
+from ds_format.errors import DsError
+
+from ....classic.same import exact
+
+CHANGES: list[dict[str, Any]] = [
+    {},
+    {"title": "another"},
+    {"units": "degC"},
+    {"n": 4},
+    {"fill": -1.0},
+    {"code": "f8"},
+    {"code": ">f4"},
+    {"attribute": np.int16(1)},
+    {"attribute": np.int32(1)},
+    {"attribute": np.array([1, 2], "i2")},
+    {"attribute": np.array([1, 2], "i4")},
+    {"attribute": -0.0},
+    {"attribute": 0.0},
+    {"string": "a"},
+    {"string": "b"},
+    {"name": "other"},
+    {"dim": "t"},
+    {"zlib": True},
+    {"chunks": (2,)},
+    {"unlimited": False},
+    {"format": "NETCDF4_CLASSIC"},
+    {"group": "g"},
+    {"fill": False},
+]
+
+
+def make(path: Path, day: int = 1, **changes: Any) -> Path:
+    given: dict[str, Any] = {
+        "title": "a title", "units": "K", "n": 3, "fill": -9.0, "code": "f4", "attribute": None, "string": None,
+        "name": "temperature", "dim": "time", "zlib": False, "chunks": None, "unlimited": True, "group": None,
+        "format": "NETCDF4",
+    }  # fmt: skip
+    given |= changes
+    with netCDF4.Dataset(path, "w", format=given["format"]) as file:
+        file.title = given["title"]
+        file.levels = np.arange(3, dtype="i4")
+        file.createDimension(given["dim"], None if given["unlimited"] else given["n"])
+        if given["group"]:
+            file.createGroup(given["group"]).setncattr("note", 1)
+        time = file.createVariable(given["dim"], "i4", (given["dim"],))
+        time.units = "days since 2000-01-01"
+        time[:] = np.arange(given["n"]) + day
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            variable = file.createVariable(
+                given["name"], given["code"], (given["dim"],), fill_value=given["fill"], zlib=given["zlib"],
+                chunksizes=given["chunks"],
+            )  # fmt: skip
+        variable.units = given["units"]
+        variable.valid_range = np.array([-90, 60], "f4")
+        if given["attribute"] is not None:
+            variable.extra = given["attribute"]
+        if given["string"] is not None:
+            variable.setncattr_string("text", given["string"])
+        variable[:] = np.arange(given["n"]) + day
+        if given["fill"]:
+            variable[0] = given["fill"]
+    return path
+
+
+def told(dataset: Any) -> Any:
+    return {key: exact(value) if key == "." else repr(value) for key, value in dataset.items()}
+
+
+def fresh(path: Path) -> Any:
+    recalled._idle.clear()
+    return told(ds.read(path, unpack=False))
+
+
+def spoil(value: Any) -> None:
+    """Change everything that can be changed."""
+    if isinstance(value, dict):
+        for item in value.values():
+            spoil(item)
+        value["spoiled"] = True
+    elif isinstance(value, list):
+        value.append("spoiled")
+    elif isinstance(value, np.ndarray) and value.size:
+        value[...] = 1
+
+
+def test_any_order_of_files_gives_what_each_gives_alone(tmp_path: Path) -> None:
+    paths = [make(tmp_path / f"{i}.nc", i, **change) for i, change in enumerate(CHANGES)]
+    expected = {path: fresh(path) for path in paths}
+    order = random.Random(1)
+    for _ in range(200):
+        path = order.choice(paths)
+        dataset = ds.read(path, unpack=False)
+        assert told(dataset) == expected[path]
+        spoil(dataset)
+
+
+def test_metadata_are_recalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [make(tmp_path / f"{i}.nc", i, title=f"day {i}") for i in range(2)]
+    ds.read(paths[0])
+    expected = fresh(paths[1])
+    ds.read(paths[0])
+    monkeypatch.setattr(recalled.NetCDF4Memory, "described", None)
+    assert told(ds.read(paths[1], unpack=False)) == expected
+
+
+def merged(paths: list[Path], **options: Any) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            dataset = ds.read_many(paths, **options)
+        except DsError as error:
+            return type(error), str(error)
+    return told(dataset), [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("options", [{}, {"variables": ["temperature"]}])
+def test_alike_files_are_merged_as_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], options: dict[str, Any]
+) -> None:
+    changes: list[dict[str, Any]] = [{}, {"title": "b"}, change, change, {}]
+    paths = [make(tmp_path / f"{i}.nc", i, **each) for i, each in enumerate(changes)]
+    found = merged(paths, dim="time", **options)
+    monkeypatch.setattr(small, "SMALL", small.SMALL._replace(hold=lambda path, content: None))
+    assert found == merged(paths, dim="time", **options)
+
+
+def test_a_row_of_files(tmp_path: Path) -> None:
+    changes: list[dict[str, Any]] = [{}, {"title": "b"}, {"title": "c"}, {"units": "degC"}]
+    paths = [str(make(tmp_path / f"{i}.nc", i, **each)) for i, each in enumerate(changes)]
+    held = [small.hold(path, bytearray(Path(path).read_bytes())) for path in paths]
+    row = AlikeFiles(small.SMALL, paths[0], held[0], None, None, ["title"])
+    assert [row.add(path, each) for path, each in zip(paths[1:], held[1:], strict=True)] == [True, True, False]
+    assert row.noted == [{"title": "a title"}, {"title": "b"}, {"title": "c"}]
+    assert row.read("temperature").shape == (3, 3)
+
+
+def test_files_of_both_kinds_are_read_in_one_go(tmp_path: Path) -> None:
+    paths = [make(tmp_path / f"{i}.nc", i, format=kind) for i, kind in enumerate(["NETCDF4", "NETCDF3_CLASSIC"] * 2)]
+    merged = ds.read_many(paths, dim="time")
+    assert merged["time"].tolist() == np.concatenate([ds.read(path)["time"] for path in paths]).tolist()
+
+
+def test_what_is_unusual_is_not_held(tmp_path: Path) -> None:
+    path = make(tmp_path / "x.nc")
+    with netCDF4.Dataset(path, "a") as file:
+        file.createCompoundType(np.dtype([("a", "i4")]), "pair")
+    assert small.hold(str(path), bytearray(path.read_bytes())) is None
+    with pytest.warns(NetCDFWarning, match="JSON"):
+        ds.write(path, {"x": [1], ".": {".": {"deep": {"a": 1}}}})
+    assert small.hold(str(path), bytearray(path.read_bytes())) is None

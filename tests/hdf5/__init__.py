@@ -1,0 +1,1 @@
+"""HDF5 files: a plain parser as oracle, makers of files, and damage."""

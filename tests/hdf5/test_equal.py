@@ -1,0 +1,163 @@
+"""Kernels, oracle and libraries say the same of HDF5 files: of all writers, in all layouts, random and real ones."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from ds_format.body.body import FileBody, MemoryBody
+from ds_format.errors import Unusual
+from ds_format.hdf5 import arrays, header
+from ds_format.hdf5.records import HDF5Dataset
+
+from ..fetch_ncarg import VARIABLE, folder, netcdf_files
+from . import drawn, reference
+from .files import MAKERS
+from .reading import different, exact
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def is_hdf5(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8) == reference.SIGNATURE
+
+
+STORED = [path for kind in ("netcdf", "hdf5") for path in sorted((GOLDEN / kind).iterdir()) if is_hdf5(path)]
+REAL = [path for path in netcdf_files(folder()) if is_hdf5(path)] if folder().is_dir() else []
+
+LARGE = 1 << 20
+"""Bytes of values that are compared with the oracle; it takes long for more."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that makes a file once."""
+    target = tmp_path_factory.mktemp("files")
+
+    def path(name: str) -> Path:
+        maker, file = MAKERS[name], target / f"{name}.nc"
+        reason = maker.missing()
+        if reason is not None:
+            pytest.skip(reason)
+        if not file.exists():
+            maker.make(file)
+        return file
+
+    return path
+
+
+def differences(path: Path) -> list[str]:
+    """Return what kernels, oracle and h5py do not agree about; an empty list if they do."""
+    data = path.read_bytes()
+    found = []
+    for scalars in (False, True):
+        try:
+            expected: Any = reference.parse(data, scalars)
+        except reference.UnknownError:
+            expected = None
+        for name, body in (("memory", MemoryBody("x", data)), ("file", FileBody.open(path))):
+            try:
+                read: Any = header.read_file(body, scalars=scalars)
+            except Unusual as error:
+                if expected is not None:
+                    found.append(f"{name}: {error}")
+                continue
+            found += [] if expected is None else different(f"{name}, {scalars}", read, expected)
+            found += [f"{name}: read what is unusual"] if expected is None else []
+    if expected is not None:
+        with h5py.File(path) as file:
+            for dataset in expected.datasets:
+                found += _values(path, data, dataset, file)
+    return found
+
+
+def _values(path: Path, data: bytes, dataset: HDF5Dataset, file: Any) -> list[str]:
+    name = dataset.name
+    try:
+        expected = reference.values(data, dataset) if _size(dataset) < LARGE else _of_library(file[name])
+    except reference.UnknownError:
+        expected = None
+    found = []
+    if expected is not None:
+        library = _of_library(file[name])
+        found += [] if exact(library) == exact(expected) else [f"{name}: oracle {expected!r}, library {library!r}"]
+    random = Random(name)
+    for where, body in (("memory", MemoryBody("x", data)), ("file", FileBody.open(path))):
+        try:
+            place = arrays.place_of(dataset)
+            read, _ = arrays.values(body, place, as_text=True)
+        except Unusual as error:
+            found += [] if expected is None else [f"{name}, {where}: {error}"]
+            continue
+        if expected is None:
+            # a filter that the oracle does not have
+            expected = _of_library(file[name])
+        found += [] if exact(read) == exact(expected) else [f"{name}, {where}: {read!r} ≠ {expected!r}"]
+        for _ in range(3):
+            part = tuple(_slice(n, random) for n in expected.shape)
+            read, _ = arrays.values(body, place, part, as_text=True)
+            is_same = exact(read) == exact(expected[part] if part else expected)
+            found += [] if is_same else [f"{name}, {where}, {part}: {read!r} ≠ {expected[part]!r}"]
+    return found
+
+
+def _size(dataset: HDF5Dataset) -> int:
+    return dataset.type.size * int(np.prod(dataset.shape or ()))
+
+
+def _slice(n: int, random: Random) -> slice:
+    start = random.randint(0, n)
+    return slice(start, random.randint(start, n))
+
+
+def _of_library(dataset: Any) -> Any:
+    """Return values as h5py reads them: text of a fixed length as bytes, other text as `str`."""
+    if h5py.check_string_dtype(dataset.dtype) is not None and dataset.dtype.kind == "O":
+        read = np.asarray(dataset.asstr(errors="replace")[()], object)
+    else:
+        read = np.asarray(dataset[()], dataset.dtype)
+    kind = read.dtype if read.dtype.kind != "b" else np.dtype("i1")
+    return read.astype(np.dtype(kind.str).newbyteorder("="))
+
+
+@pytest.mark.filterwarnings("ignore:endian-ness")
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_made_file(name: str, made: Callable[[str], Path]) -> None:
+    assert differences(made(name)) == []
+
+
+@pytest.mark.parametrize("name", [name for name, maker in MAKERS.items() if maker.reason is not None])
+def test_a_file_that_is_left_to_the_library(name: str, made: Callable[[str], Path]) -> None:
+    with pytest.raises(Unusual, match=MAKERS[name].reason):
+        header.read_file(FileBody.open(made(name)))
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
+def test_a_stored_file(path: Path) -> None:
+    assert differences(path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL, reason=f"no files in {folder()}: run tests/fetch_ncarg.py, or set {VARIABLE}")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_a_real_file(path: Path) -> None:
+    assert differences(path) == []
+
+
+@pytest.mark.filterwarnings("ignore:endian-ness")
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([drawn.netcdf4, drawn.hdf5]))
+def test_a_random_file(seed: int, make: Callable[[Path, Random], None]) -> None:
+    # a folder for each: a file that could not be written stays open
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(folder, "x.nc"), Random(seed))
+        assert differences(Path(folder, "x.nc")) == []

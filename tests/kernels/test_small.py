@@ -1,0 +1,207 @@
+"""A variable in chunks of a small file, against zlib and NumPy."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, strategies as st
+
+from ds_format.kernels.hdf5.small import put_chunks, read_chunked
+
+from .. import oracles
+
+UNDEFINED = 2**64 - 1
+
+
+def node(level: int, entries: list[tuple[int, int, int]]) -> bytes:
+    """Return a node of a tree of chunks along one axis; entries are first value, size and address."""
+    head = b"TREE" + struct.pack("<BBHQQ", 1, level, len(entries), UNDEFINED, UNDEFINED)
+    return head + b"".join(struct.pack("<IIQQQ", size, 0, first, 0, at) for first, size, at in entries) + bytes(24)
+
+
+LEAF = len(node(0, [(0, 2, 0)]))
+"""Bytes of a leaf of one chunk."""
+
+
+def inflated(stream: bytes, n: int, library: Any = None) -> bytes | None:
+    """Decode a stream to `n` bytes by the kernel; None: it is damaged."""
+
+    def inflate(data: Any, size: int) -> bytes:
+        return (library or zlib.decompress)(data)
+
+    found = read_chunked(
+        node(0, [(0, len(stream), LEAF)]) + stream, 0, (n,), (n,), np.dtype("u1"), False, False, inflate, None, None
+    )
+    return None if found is None else found[0].tobytes()
+
+
+def never(data: Any) -> bytes:
+    raise AssertionError("the library was asked")
+
+
+payloads = (
+    st.binary(min_size=1, max_size=400)
+    | st.lists(st.tuples(st.binary(min_size=1, max_size=3), st.integers(1, 700)), min_size=1, max_size=8).map(
+        lambda runs: b"".join(text * n for text, n in runs)
+    )
+    | st.lists(st.integers(0, 3), min_size=1, max_size=1500).map(bytes)
+)
+
+strategies = st.sampled_from([zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED])
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[bytes, bytes]:
+    """Draw bytes, and a zlib stream of them, of one block or several."""
+    data = draw(payloads)
+    level, window, strategy = draw(st.integers(0, 9)), draw(st.integers(9, 15)), draw(strategies)
+    encoder = zlib.compressobj(level, zlib.DEFLATED, window, 9, strategy)
+    half = draw(st.integers(0, len(data)))
+    flush = draw(st.sampled_from([zlib.Z_NO_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK]))
+    stream = encoder.compress(data[:half]) + encoder.flush(flush) if flush else encoder.compress(data[:half])
+    return data, stream + encoder.compress(data[half:]) + encoder.flush()
+
+
+@given(streams())
+@example((bytes(1), zlib.compress(bytes(1))))
+@example((bytes(400_000), zlib.compress(bytes(400_000))))
+@example((bytes(range(256)), zlib.compress(bytes(range(256)), 0)))
+def test_inflate(drawn: tuple[bytes, bytes]) -> None:
+    data, stream = drawn
+    assert inflated(stream, len(data), never if len(stream) <= 512 else None) == data
+    assert inflated(stream + b"more", len(data)) in (data, None)
+    assert inflated(stream, len(data) + 1) is None
+    if len(data) > 1:
+        assert inflated(stream, len(data) - 1) is None
+
+
+@given(streams(), st.data())
+def test_damaged_streams(drawn: tuple[bytes, bytes], data: st.DataObject) -> None:
+    expected, stream = drawn
+    damaged = bytearray(stream)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
+    del damaged[data.draw(st.integers(1, len(damaged))) :]
+    found = inflated(bytes(damaged), len(expected))
+    if found is not None:
+        assert zlib.decompressobj().decompress(bytes(damaged)) == found
+
+
+@given(st.binary(max_size=120), st.integers(1, 3000))
+def test_any_bytes(body: bytes, n: int) -> None:
+    """Most of these end early, so that no checksum hides what was decoded."""
+    stream = b"\x78\x9c" + body
+    found = inflated(stream, n)
+    if found is not None:
+        assert zlib.decompressobj().decompress(stream) == found
+
+
+def read(*parts: bytes, n: int = 8) -> list[int] | None:
+    found = read_chunked(b"".join(parts), 0, (n,), (2,), np.dtype("u1"), False, False, None, b"\x09", None)
+    return None if found is None else found[0].tolist()
+
+
+def test_what_was_not_written() -> None:
+    assert read(node(0, [(2, 2, LEAF)]), b"\1\2") == [9, 9, 1, 2, 9, 9, 9, 9]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [node(0, [(0, 2, LEAF + 32), (0, 2, LEAF + 32)]), b"\1\2"],  # a chunk twice
+        [node(0, [(2, 2, LEAF + 32), (0, 2, LEAF + 32)]), b"\1\2"],  # not in order
+        [node(0, [(1, 2, LEAF)]), b"\1\2"],  # between chunks
+        [node(0, [(0, 2, LEAF + 1)]), b"\1\2"],  # outside of the file
+        [node(0, [(0, 2, UNDEFINED)]), b"\1\2"],
+        [node(0, [(0, 2, UNDEFINED - 1)]), b"\1\2"],
+        [node(0, [(0, 1, LEAF)]), b"\1\2"],  # too small
+        [node(0, [(0, 0, LEAF)]), b"\1\2"],
+        [node(0, [(0, 2**32 - 1, LEAF)]), b"\1\2"],
+        [node(1, [(0, 2, 0)]), b"\1\2"],  # its own child
+        [node(2, [(0, 2, LEAF)]), node(0, [(0, 2, LEAF)])],  # a level is left out
+        [node(1, [(0, 2, LEAF + 32), (4, 2, LEAF + 32)]), node(0, [(0, 2, 0)])],  # a node of two parents
+        [node(1, [(4, 2, LEAF)]), node(0, [(2, 2, 0)])],  # keys before those of the parent
+        [b"TREE" + bytes(LEAF)],
+        [b"TREE\1\0\xff\xff" + bytes(LEAF)],
+        [b"TREE"],
+        [b""],
+    ],
+)
+def test_damaged_trees(parts: list[bytes]) -> None:
+    assert read(*parts) is None
+
+
+# several chunks
+
+
+def put(chunks: list[bytes], skipped: list[int], inflate: Any = None, is_shuffled: bool = False, **changed: Any) -> Any:
+    """Put chunks of 2 x 2 big-endian numbers into an array of 3 x 3; return how many were put, and the array."""
+    target = np.zeros((3, 3), "i2")
+    corners = [[0, 0, 2, 2, 0, 0], [0, 0, 2, 1, 0, 2], [0, 0, 1, 2, 2, 0], [0, 0, 1, 1, 2, 2]]
+    arguments: dict[str, Any] = {
+        "data": np.frombuffer(b"".join(chunks), np.uint8),
+        "sizes": np.array(list(map(len, chunks)), np.int64),
+        "masks": np.array(skipped, np.uint32),
+        "parts": np.array(corners[: len(chunks)], np.int64).reshape(-1, 6),
+        "shape": np.array([2, 2]),
+        "target": target.reshape(-1).view(np.uint8),
+        "target_shape": np.array([3, 3]),
+        "size": 2,
+        "swapped": True,
+        "is_shuffled": is_shuffled,
+        "inflate": inflate,
+    }
+    return put_chunks(**(arguments | changed)), target
+
+
+VALUES = np.arange(1, 17, dtype=">i2").reshape(4, 4)
+CHUNKS = [VALUES[i : i + 2, j : j + 2].tobytes() for i in (0, 2) for j in (0, 2)]
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+@pytest.mark.parametrize("inflate", [None, lambda data, size: zlib.decompress(data)])
+def test_put_chunks(is_shuffled: bool, inflate: Any) -> None:
+    chunks = [oracles.shuffle(np.frombuffer(each, ">i2")).tobytes() for each in CHUNKS] if is_shuffled else CHUNKS
+    chunks = chunks if inflate is None else list(map(zlib.compress, chunks))
+    n, target = put(chunks, [0] * 4, inflate, is_shuffled)
+    assert n == 4
+    assert target.tolist() == VALUES[:3, :3].tolist()
+    assert put([chunks[0], b"", chunks[2]], [0] * 3, inflate, is_shuffled)[1].tolist() == [
+        [1, 2, 0],
+        [5, 6, 0],
+        [9, 10, 0],
+    ]
+
+
+def test_put_chunks_stops_where_one_is_not_as_the_others() -> None:
+    assert put(CHUNKS, [0, 0, 1, 0])[0] == 2
+    assert put([CHUNKS[0], CHUNKS[1][:-1]], [0, 0])[0] == 1
+    streams = list(map(zlib.compress, CHUNKS))
+    assert put([streams[0], streams[1][:-1], streams[2]], [0] * 3, lambda data, size: zlib.decompress(data))[0] == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"size": 3},
+        {"size": 4},
+        {"shape": np.array([2])},
+        {"shape": np.array([2, 2**40])},
+        {"target_shape": np.array([3, 4])},
+        {"target_shape": np.array([-3, -3])},
+        {"masks": np.zeros(3, np.uint32)},
+        {"parts": np.zeros((3, 6), np.int64)},
+        {"parts": np.full((4, 6), 3)},
+        {"parts": np.full((4, 6), -1)},
+        {"sizes": np.full(4, 33)},
+        {"sizes": np.full(4, -8)},
+        {"sizes": np.full(4, 2**62)},
+    ],
+)
+def test_put_chunks_refuses(changed: Any) -> None:
+    with pytest.raises(ValueError, match=r"\d"):
+        put(CHUNKS, [0] * 4, **changed)
