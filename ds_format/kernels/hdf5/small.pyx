@@ -106,9 +106,9 @@ def read_chunked(
         for axis in range(c.rank):
             n *= c.grid[axis]
         if <uint64_t> c.n < n:
-            _fill(array, fill, search.size, w.swapped)
+            _fill(array, fill, search.size, search.swapped)
         job.target, job.size, job.rank = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank
-        job.form = Form(c.size // search.size, search.size, is_shuffled, w.swapped)
+        job.form = Form(c.size // search.size, search.size, is_shuffled, search.swapped)
         for axis in range(c.rank):
             job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
         for i in range(c.n):
