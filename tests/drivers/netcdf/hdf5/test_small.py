@@ -149,7 +149,7 @@ def test_a_row_of_files(tmp_path: Path) -> None:
     held = [small.hold(path, bytearray(Path(path).read_bytes())) for path in paths]
     row = AlikeFiles(small.SMALL, paths[0], held[0], None, None, ["title"])
     assert [row.add(path, each) for path, each in zip(paths[1:], held[1:], strict=True)] == [True, True, False]
-    assert row.noted == [{"title": "a title"}, {"title": "b"}, {"title": "c"}]
+    assert row.dataset_attributes == [{"title": "a title"}, {"title": "b"}, {"title": "c"}]
     assert row.read("temperature").shape == (3, 3)
 
 
