@@ -14,8 +14,10 @@ remembered in            key                                         skipped if 
 `kernels.header.memory`  the bytes of an entry, or of its members    reading the entry or these members; copies are made
 `codec.line`             the bytes of an unusual header              reading it; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
-`drivers.netcdf`         that object, the name of the variable, and  making metadata; copies are made. Not for text, and
-(`classic.recalled`)     the names of all dimensions                 scalars with missing values: values decide
+`kernels.hdf5`           the bytes of all attributes of an object    reading them; equal bytes give the same object
+`drivers.netcdf`         these objects or equal attributes, the      making metadata; copies are made. Not for text, and
+(`recalled`)             name, type and storage of the variable,     scalars with missing values: values decide
+                         and the names of all dimensions
 `many.scanning`          the properties on which merging depends,    comparing a variable with that of the first file
                          and the shape
 =======================  ==========================================  ==================================================

@@ -26,7 +26,7 @@ from ..codec.stored import MAX_COUNT, Stored, StoredChunks
 from ..errors import FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
 from ..kernels.hdf5.indexes import find_chunks
-from ..kernels.hdf5.small import read_chunked
+from ..kernels.hdf5.small import read_chunked, read_listed
 from ..kernels.hdf5.strings import read_strings
 from .reading import read_known
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout
@@ -64,7 +64,7 @@ class DatasetPlace:
     layout: HDF5Layout
     filters: tuple[ChunkFilter, ...]
     simple: SimpleFilters | None
-    """If one kernel reads all of its chunks, where the file is in memory: how."""
+    """How one kernel reads all of its chunks; None: it does not, or the dataset is large."""
     fill: bytes | None
     """One value, as in the file, in place of those that were not written; None: zeros."""
     size: int
@@ -192,7 +192,7 @@ def values(
         If a library shall read the values, or say what is wrong with them: text that is not UTF-8.
     """
     if slices is None:
-        found = None if body.memory is None else _small(body, place, sought)
+        found = _small(body, place, sought)
         if found is not None:
             return found
         slices = tuple([slice(0, n) for n in place.shape])
@@ -233,11 +233,13 @@ def check_size(size: int, body: Body) -> None:
 
 
 def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None:
-    """Return a dataset of a file in memory in the way that takes least time; None if there is another way."""
+    """Return a small dataset in the way that takes least time; None if there is another way."""
     dtype, layout = place.dtype, place.layout
     if layout.address is None or dtype.itemsize not in WORD_SIZES or (sought is not None and dtype.char == "e"):
         return None
     if layout.chunk is None:
+        if body.memory is None:
+            return None
         if layout.address + place.size > body.size:
             raise _truncated(body.size, place)
         return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
@@ -245,18 +247,21 @@ def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tupl
         return None
     check_size(place.size, body)
     is_shuffled, is_deflated = place.simple
-    return read_chunked(
-        body.memory,
-        layout.address,
-        place.shape,
-        layout.chunk,
-        dtype,
-        place.is_big,
-        is_shuffled,
-        chunk_inflater() if is_deflated else None,
-        place.fill,
-        sought,
-    )
+    inflate = chunk_inflater() if is_deflated else None
+    how = place.shape, layout.chunk, dtype, place.is_big, is_shuffled, inflate, place.fill, sought
+    if body.memory is not None:
+        return read_chunked(body.memory, layout.address, *how)
+    chunks = _chunks(body, place)
+    sizes = chunks.sizes.astype(np.int64)
+    total = int(sizes.sum())
+    if total > MAX_SIZE:
+        return None
+    data = np.empty(total, np.uint8)
+    try:
+        body.ranges(chunks.offsets.astype(np.int64), sizes, [data])
+    except TruncatedError:
+        return None  # reading it in another way says which chunk it is
+    return read_listed(data, chunks.numbers, sizes, chunks.masks, *how)
 
 
 def _fill(place: DatasetPlace) -> NDArray[Any]:
@@ -281,8 +286,8 @@ def stored_of(body: Body, place: DatasetPlace) -> Stored:
         If it is not supported.
     """
     layout = place.layout
-    if layout.chunk is not None and place.chunks is None:
-        place.chunks = _read_index(body, place)
+    if layout.chunk is not None:
+        _chunks(body, place)
     offset = layout.address if layout.chunk is None else None
     return Stored(
         _stored_dtype(place), place.shape, offset, layout.chunk, place.filters, _fill(place), place.chunks, True
@@ -291,6 +296,13 @@ def stored_of(body: Body, place: DatasetPlace) -> Stored:
 
 PLAIN_EDGES = 1
 """A flag of layouts: chunks that are not inside of the shape whole went through no filter."""
+
+
+def _chunks(body: Body, place: DatasetPlace) -> StoredChunks:
+    """Return where the chunks of a dataset are, which is found out once."""
+    if place.chunks is None:
+        place.chunks = _read_index(body, place)
+    return place.chunks
 
 
 def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:

@@ -28,6 +28,7 @@ from .reference_heaps import (
     Bytes,
     UnknownError,
     WrongError,
+    defined,
     heap_object,
     read_heap,
     records,
@@ -350,9 +351,9 @@ class Parser:
             within(start + 4 * rank)
             if kind == 2:
                 *chunk, item = self.chunk(file.numbers(start, 4, rank), at)
-                return HDF5Layout("chunked", _defined(file.number(at + 8)), item, tuple(chunk), "btree1", (), 0)
+                return HDF5Layout("chunked", defined(file.number(at + 8)), item, tuple(chunk), "btree1", (), 0)
             if kind == 1:
-                return HDF5Layout("contiguous", _defined(file.number(at + 8)), size, None, None, (), 0)
+                return HDF5Layout("contiguous", defined(file.number(at + 8)), size, None, None, (), 0)
             start += 4 * rank
             stored = file.number(start, 4)
             start += 4
@@ -374,7 +375,7 @@ class Parser:
             rank = file.number(at + 2, 1)
             within(at + 11 + 4 * rank)
             *chunk, item = self.chunk(file.numbers(at + 11, 4, rank), at)
-            return HDF5Layout("chunked", _defined(file.number(at + 3)), item, tuple(chunk), "btree1", (), 0)
+            return HDF5Layout("chunked", defined(file.number(at + 3)), item, tuple(chunk), "btree1", (), 0)
         flags, rank, width = file.numbers(at + 2, 1, 3)
         start = at + 5 + rank * width
         if not 1 <= width <= 8:
@@ -392,7 +393,7 @@ class Parser:
         starts = itertools.accumulate(widths, initial=start)
         parameters = tuple(file.number(where, n) for where, n in zip(starts, widths, strict=False))
         address = file.number(start + sum(widths))
-        return HDF5Layout("chunked", _defined(address), item, tuple(chunk), index, parameters, flags)
+        return HDF5Layout("chunked", defined(address), item, tuple(chunk), index, parameters, flags)
 
     def chunk(self, found: tuple[int, ...], at: int) -> tuple[int, ...]:
         if not 2 <= len(found) <= MAX_RANK + 1 or 0 in found:
@@ -504,7 +505,8 @@ class Parser:
         if len({link.name for link in found}) != len(found):
             raise UnknownError("two links of one name")
         if is_ordered:
-            return sorted(found, key=lambda link: link.order)
+            found.sort(key=lambda link: link.order)
+            return [link._replace(order=(link.order ^ 1 << 63) - (1 << 63)) for link in found]  # as it is signed
         return sorted(found, key=lambda link: link.name.encode("utf-8", "surrogateescape"))
 
     def link(self, at: int, size: int) -> Link:
@@ -695,7 +697,3 @@ class Parser:
             strings,
             hidden,
         )
-
-
-def _defined(address: int) -> int | None:
-    return None if address == UNDEFINED else address

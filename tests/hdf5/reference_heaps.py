@@ -14,6 +14,11 @@ UNDEFINED = 2**64 - 1
 WORD = 2**32 - 1
 
 
+def defined(address: int) -> int | None:
+    """Return an address, or None."""
+    return None if address == UNDEFINED else address
+
+
 class WrongError(Exception):
     """A file that is damaged."""
 

@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ds_format.body.body import FileBody, MemoryBody
-from ds_format.errors import Unusual
+import ds_format as ds
+from ds_format.body.body import FileBody, MemoryBody, open_body
+from ds_format.drivers import netcdf
+from ds_format.errors import UnsupportedError, Unusual
 from ds_format.hdf5 import arrays, header
 from ds_format.hdf5.records import HDF5Dataset
 
+from ..drivers.netcdf import both
 from ..fetch_ncarg import VARIABLE, folder, netcdf_files
 from . import drawn, reference
 from .files import MAKERS
@@ -155,9 +158,53 @@ def test_a_real_file(path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:endian-ness")
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([drawn.netcdf4, drawn.hdf5]))
-def test_a_random_file(seed: int, make: Callable[[Path, Random], None]) -> None:
-    # a folder for each: a file that could not be written stays open
+@given(st.integers(0, 2**32))
+def test_a_random_hdf5_file(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder, "x.nc"), Random(seed))
-        assert differences(Path(folder, "x.nc")) == []
+        drawn.hdf5(Path(folder, "x.h5"), Random(seed))
+        assert differences(Path(folder, "x.h5")) == []
+
+
+@pytest.mark.filterwarnings("ignore:endian-ness")
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_random_netcdf4_file(seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.nc")
+        drawn.netcdf4(path, Random(seed))
+        assert differences(path) == []
+        assert both.differences(path, seed) == []
+        assert as_read(ds.read(path)) == as_read(read_by_library(path))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name, maker in MAKERS.items() if maker.is_netcdf])
+def test_a_made_netcdf4_file_is_read_as_by_the_library(name: str, made: Callable[[str], Path]) -> None:
+    try:
+        expected: Any = as_read(read_by_library(made(name)))
+    except UnsupportedError as error:
+        expected = str(error)
+    try:
+        read: Any = as_read(ds.read(made(name)))
+    except UnsupportedError as error:
+        read = str(error)
+    assert read == expected
+
+
+def read_by_library(path: Path) -> Any:
+    """Read a file by the netCDF4 library alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(netcdf, "read", lambda path, *_: open_body(path))
+        patch.setattr(netcdf, "opened_hdf5", lambda body: None)
+        return ds.read(path)
+
+
+def as_read(dataset: Any) -> Any:
+    """Return all that a dataset has in a form in which equal means the same."""
+    return [(name, exact(_data_of(data))) for name, data in dataset.items()]
+
+
+def _data_of(data: Any) -> Any:
+    if isinstance(data, np.ma.MaskedArray):
+        return np.ma.getmaskarray(data), data.data, data.fill_value
+    return dict(data) if isinstance(data, dict) else data

@@ -408,3 +408,24 @@ def test_a_checksum_says_where() -> None:
     for structure in anatomy.structures:
         with pytest.raises(FormatError, match=f" at {structure.start}: checksum 0x[0-9a-f]{{8}}, expected 0x"):
             read(anatomy.flipped(structure))
+
+
+def test_a_wrong_checksum_goes_before_what_the_bytes_say(tmp_path: Path) -> None:
+    """A bit that turns a file into an unusual one is damage, unless its checksum is right."""
+
+    def make(file: Any) -> None:
+        for name in "ab":
+            file.create_dataset(name, data=1)
+
+    anatomy = Anatomy(written(tmp_path / "x.h5", make, libver="v110"))
+    [message] = anatomy.messages("a", 5)
+    changes = ((message.at - 4, u8(0x40)), (message.at - 1, u8(0x80)))
+    repaired = anatomy.patched(*changes)
+    with pytest.raises(Unusual, match="must be understood"):
+        read(repaired)
+    damaged = bytearray(anatomy.data)
+    for at, new in changes:
+        damaged[at : at + 1] = new
+    address = anatomy.dataset("a").address
+    with pytest.raises(FormatError, match=f"object header at {address}: checksum"):
+        read(bytes(damaged))

@@ -9,23 +9,37 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ds_format.errors import Unusual
+from ds_format.hdf5.records import (
+    HDF5Attribute,
+    HDF5Dataset,
+    HDF5File,
+    HDF5Filter,
+    HDF5Group,
+    HDF5Layout,
+    HDF5Type,
+)
 from ds_format.kernels.common.checksums import fletcher32
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 from ds_format.kernels.hdf5.chunks import place as chunk_place, unshuffle
+from ds_format.kernels.hdf5.objects import Parser
 from ds_format.kernels.hdf5.small import put_chunks, read_chunked
 
 from .. import oracles
+from ..hdf5.damage import Anatomy
 from .test_small import LEAF, node
 
 Place = Callable[[Any], NDArray[np.uint8]]
 """Puts an array between two such pages, and returns its bytes there."""
 NO_ACCESS = 0
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def place(array: Any, *, at_end: bool) -> NDArray[np.uint8]:
@@ -121,11 +135,25 @@ def streams(put: Place) -> None:
                 put_chunks(content, sizes, masks, parts, shape, target, shape, 1, False, False, zlib.decompress)
                 assert (target.tobytes() == data.tobytes()) == (size == len(stream)) or not data.any()
             for size in range(LEAF):
-                content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else b""
+                content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else np.zeros(0, np.uint8)
                 assert read_chunked(content, 0, (1,), (1,), data.dtype, False, False, None, None, None) is None
 
 
-CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams)}
+def metadata(put: Place) -> None:
+    """HDF5 files of which only the bytes before, or after, the ends of structures are known."""
+    parser = Parser((HDF5Type, HDF5Attribute, HDF5Filter, HDF5Layout, HDF5Dataset, HDF5Group, HDF5File), Unusual)
+    for name in ("netcdf/groups.nc", "netcdf/attr_types.nc", "hdf5/attributes.h5", "hdf5/strings.h5"):
+        data = (GOLDEN / name).read_bytes()
+        assert isinstance(parser.parse([(0, put(np.frombuffer(data, np.uint8)))], len(data)), HDF5File)
+        ends = {end for each in Anatomy(data).structures for end in (each.start, each.end, each.checksum + 4)}
+        for end in sorted(ends - {0, len(data)}):
+            known = put(np.frombuffer(data[:end], np.uint8))
+            assert isinstance(parser.parse([(0, known)], len(data)), (list, HDF5File))
+            known = put(np.frombuffer(data[end:], np.uint8))
+            assert isinstance(parser.parse([(0, data[:96]), (end, known)][end < 96 :], len(data)), (list, HDF5File))
+
+
+CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams, metadata)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.hdf5.small import put_chunks, read_chunked
+from ds_format.kernels.hdf5.small import put_chunks, read_chunked, read_listed
 
 from .. import oracles
 
@@ -205,3 +205,62 @@ def test_put_chunks_stops_where_one_is_not_as_the_others() -> None:
 def test_put_chunks_refuses(changed: Any) -> None:
     with pytest.raises(ValueError, match=r"\d"):
         put(CHUNKS, [0] * 4, **changed)
+
+
+# chunks that were listed
+
+
+def listed(chunks: list[bytes], fill: bytes | None = None, inflate: Any = None, **changed: Any) -> Any:
+    """Return an array of 4 x 3 of chunks of 2 x 2 big-endian numbers."""
+    arguments: dict[str, Any] = {
+        "data": np.frombuffer(b"".join(chunks), np.uint8),
+        "numbers": np.arange(len(chunks), dtype=np.int64),
+        "sizes": np.array(list(map(len, chunks)), np.int64),
+        "masks": np.zeros(len(chunks), np.uint32),
+        "shape": (4, 3),
+        "chunk": (2, 2),
+        "dtype": np.dtype("i2"),
+        "is_big": True,
+        "is_shuffled": False,
+        "inflate": inflate,
+        "fill": fill,
+        "wanted": np.array([11], "i2"),
+    }
+    return read_listed(**(arguments | changed))
+
+
+@pytest.mark.parametrize("inflate", [None, lambda data, size: zlib.decompress(data)])
+def test_read_listed(inflate: Any) -> None:
+    chunks = CHUNKS if inflate is None else list(map(zlib.compress, CHUNKS))
+    array, is_there = listed(chunks, None, inflate)
+    assert array.tolist() == VALUES[:, :3].tolist()
+    assert is_there is True
+    array, is_there = listed(chunks[:2], b"\0\7", inflate, numbers=np.array([0, 3]))
+    assert array.tolist() == [[1, 2, 7], [5, 6, 7], [7, 7, 3], [7, 7, 7]]
+    assert is_there is False
+    assert listed([], None, inflate)[0].tolist() == np.zeros((4, 3)).tolist()
+    assert listed(chunks, None, inflate, masks=np.array([0, 0, 0, 1], np.uint32)) is None
+    assert listed([*chunks[:3], chunks[3][:-1]], None, inflate) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"numbers": np.array([0, 1, 2, 4])},
+        {"numbers": np.array([0, 1, 1, 2])},
+        {"numbers": np.array([-1, 0, 1, 2])},
+        {"numbers": np.arange(3)},
+        {"sizes": np.full(4, 9)},
+        {"sizes": np.full(4, -1)},
+        {"masks": np.zeros(5, np.uint32)},
+        {"shape": (4, 3, 1)},
+        {"shape": (4, -3)},
+        {"fill": b"1"},
+        {"dtype": np.dtype("S3"), "wanted": None},
+    ],
+)
+def test_read_listed_refuses(changed: Any) -> None:
+    if "fill" in changed:
+        changed["numbers"], changed["sizes"], changed["masks"] = np.arange(0), np.arange(0), np.zeros(0, np.uint32)
+    with pytest.raises((ValueError, OverflowError), match=r"\d|negative"):
+        listed(CHUNKS, **changed)

@@ -73,7 +73,7 @@ class NativeValues(Reading):
             if values is not None:
                 return values
         if variable.place is not place:
-            variable = replace(variable, place=place, shape=place.shape)
+            variable = replace(variable, place=place)
         return super().read_variable(variable, None)
 
     def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:

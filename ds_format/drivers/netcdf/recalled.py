@@ -147,7 +147,8 @@ class Memory(Generic[V]):
                 if keys is not None and key not in keys and PARENTS.isdisjoint(known.place.attributes):
                     uses.dims.update(known.dims)
                     continue
-                variables[key] = known.variable if lends else self.moved(known.variable, place)
+                is_lent = lends and place.shape == known.place.shape
+                variables[key] = known.variable if is_lent else self.moved(known.variable, place)
                 meta[key] = known.properties_at(place)
             else:
                 is_same = False

@@ -1,4 +1,4 @@
-"""Chunks in memory → an array, in one pass: all of a variable of a small file, or many chunks of a large variable.
+"""Chunks in memory → an array, in one pass: all of a small variable, or many chunks of a large one.
 
 The filters are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
 """
@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 from ..common.filling cimport Search, empty, rank_of, search_values, start_search
 from ..common.inflate cimport inflate_short
-from .btree1 cimport MAX_RANK, Chunks, define, read_btree1
+from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
 from .placing cimport Form, check_part, product, put_part
 
@@ -82,47 +82,123 @@ def read_chunked(
     cdef Chunks c
     cdef Search search
     cdef cnp.npy_intp lengths[MAX_RANK]
-    cdef Job job
-    cdef const uint8_t* start
-    cdef Py_ssize_t i
-    cdef int axis
-    cdef uint64_t n = 1
-    if len(shape) > MAX_RANK:
-        raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
-    start_search(&search, dtype, wanted, is_big)
-    job.buffer = NULL
-    define(&c, shape, chunk, search.size, inflate is not None, False)
-    rank_of(shape, lengths)
+    _define(&c, &search, lengths, shape, chunk, dtype, is_big, inflate is not None, wanted)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     memset(&k, 0, sizeof(Known))
     all_of_it = Segment(0, view.len, <const uint8_t*> view.buf)
     k.segments, k.n, k.size = &all_of_it, 1, view.len
     try:
-        try:
-            read_btree1(&k, &c, address)
-        except EOFError:
-            return None
-        array = empty(dtype, c.rank, lengths)
-        for axis in range(c.rank):
-            n *= c.grid[axis]
-        if <uint64_t> c.n < n:
-            _fill(array, fill, search.size, search.swapped)
-        job.target, job.size, job.rank = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank
-        job.form = Form(c.size // search.size, search.size, is_shuffled, search.swapped)
-        for axis in range(c.rank):
-            job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
-        for i in range(c.n):
-            _set_part(&c, c.entries[i].number, &job)
-            start = all_of_it.data + c.entries[i].offset
-            if c.entries[i].mask or not _put_chunk(&job, start, c.entries[i].size, inflate):
-                return None
-        search_values(&search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
-        return array, search.found
+        read_btree1(&k, &c, address)
+        return _assemble(&c, &search, all_of_it.data, dtype, lengths, is_shuffled, inflate, fill)
+    except EOFError:
+        return None
     finally:
-        free(job.buffer)
         free(c.entries)
         free(k.needed)
         PyBuffer_Release(&view)
+
+
+def read_listed(
+    const uint8_t[::1] data not None, const int64_t[::1] numbers not None, const int64_t[::1] sizes not None,
+    const uint32_t[::1] masks not None, tuple shape not None, tuple chunk not None, cnp.dtype dtype not None,
+    bint is_big, bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
+):
+    """Return a variable whose chunks were listed and read before.
+
+    Parameters
+    ----------
+    data : (n,) uint8
+        Chunks as in the file, one after another.
+    numbers : (N,) int64
+        Which chunk each is, counted through the shape in C order; ascending.
+    sizes : (N,) int64
+        Bytes of each.
+    masks : (N,) uint32
+        A bit for each filter that a chunk did not go through.
+    shape, chunk, dtype, is_big, is_shuffled, inflate, fill, wanted
+        As of `read_chunked`.
+
+    Returns
+    -------
+    array, found
+        As of `read_chunked`.
+
+    Raises
+    ------
+    ValueError
+        If the chunks are not those of this shape, or lengths do not fit each other.
+    """
+    cdef Chunks c
+    cdef Search search
+    cdef cnp.npy_intp lengths[MAX_RANK]
+    cdef Py_ssize_t n = numbers.shape[0], i, at = 0
+    cdef int64_t before = -1
+    if sizes.shape[0] != n or masks.shape[0] != n:
+        raise ValueError(f"found {n} numbers, {sizes.shape[0]} sizes and {masks.shape[0]} masks")
+    _define(&c, &search, lengths, shape, chunk, dtype, is_big, inflate is not None, wanted)
+    c.entries = <Entry*> malloc((n + 1) * sizeof(Entry))
+    if c.entries == NULL:
+        raise MemoryError
+    try:
+        for i in range(n):
+            if numbers[i] <= before or <uint64_t> numbers[i] >= _count(&c):
+                raise ValueError(f"the chunk {numbers[i]} after {before}, expected those of {_count(&c)}, in order")
+            if not 0 <= sizes[i] <= data.shape[0] - at:
+                raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
+            c.entries[i] = Entry(numbers[i], at, sizes[i], masks[i])
+            before = numbers[i]
+            at += sizes[i]
+        c.n = n
+        return _assemble(&c, &search, &data[0] if data.shape[0] else NULL, dtype, lengths, is_shuffled, inflate, fill)
+    finally:
+        free(c.entries)
+
+
+cdef int _define(
+    Chunks* c, Search* search, cnp.npy_intp* lengths, tuple shape, tuple chunk, cnp.dtype dtype, bint is_big,
+    bint is_deflated, cnp.ndarray wanted,
+) except -1:
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
+    start_search(search, dtype, wanted, is_big)
+    define(c, shape, chunk, search.size, is_deflated, False)
+    rank_of(shape, lengths)
+    return 0
+
+
+cdef uint64_t _count(const Chunks* c) noexcept:
+    """Return how many chunks a shape has."""
+    cdef uint64_t n = 1
+    cdef int axis
+    for axis in range(c.rank):
+        n *= c.grid[axis]
+    return n
+
+
+cdef object _assemble(
+    const Chunks* c, Search* search, const uint8_t* data, cnp.dtype dtype, const cnp.npy_intp* lengths, bint is_shuffled,
+    inflate, bytes fill,
+):
+    """Return the array, and whether a wanted value is there; None if a chunk is damaged, or has a mask."""
+    cdef Job job
+    cdef Py_ssize_t i
+    cdef int axis
+    cdef cnp.ndarray array = empty(dtype, c.rank, lengths)
+    if <uint64_t> c.n < _count(c):
+        _fill(array, fill, search.size, search.swapped)
+    job.target, job.size, job.rank, job.buffer = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank, NULL
+    job.form = Form(c.size // search.size, search.size, is_shuffled, search.swapped)
+    for axis in range(c.rank):
+        job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
+    try:
+        for i in range(c.n):
+            _set_part(c, c.entries[i].number, &job)
+            if c.entries[i].mask or not _put_chunk(&job, data + c.entries[i].offset, c.entries[i].size, inflate):
+                return None
+    finally:
+        free(job.buffer)
+    search_values(search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
+    return array, search.found
 
 
 cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:

@@ -91,6 +91,61 @@ def outline(file: HDF5File) -> FileOutline:
     FormatError
         If the values of a variable cannot be where the file says, or the library would crash.
     """
+    try:
+        known = _recent.pop()
+    except IndexError:
+        found = _outline(file)
+    else:
+        found = _outline_again(file, *known) or _outline(file)
+    if len(file.datasets) <= MOST and len(_recent) < IDLE:
+        _recent.append((file, found))
+    return found
+
+
+IDLE = 8
+"""Most outlines that are kept."""
+MOST = 256
+"""Datasets of a file whose outline is kept."""
+
+_recent: list[tuple[HDF5File, FileOutline]] = []
+"""Files before, each for one call at a time."""
+
+
+def _outline_again(file: HDF5File, known: HDF5File, old: FileOutline) -> FileOutline | None:
+    """Return the outline of a file whose datasets are in the same places as those of a file before, and say the same.
+
+    None if they do not. The attributes of groups may differ.
+    """
+    datasets = file.datasets
+    if len(datasets) != len(known.datasets) or len(file.groups) != len(known.groups):
+        return None
+    for new, before in zip(datasets, known.datasets, strict=True):
+        # attributes first: equal ones may have other types
+        if new.attributes is not before.attributes or new != before:
+            return None
+    if file.types != known.types or [each.name for each in file.groups] != [each.name for each in known.groups]:
+        return None
+    # the place of a variable in chunks keeps their index, which may differ
+    variables = [
+        each if each.dataset.layout.chunk is None else each._replace(place=place_of(each.dataset))
+        for each in old.variables
+    ]
+    return old._replace(format=_format(file), groups=_groups(file), variables=variables)
+
+
+def _format(file: HDF5File) -> str:
+    return CLASSIC_FORMAT if "_nc3_strict" in file.groups[0].hidden else DEFAULT_FORMAT
+
+
+def _groups(file: HDF5File) -> list[DescribedGroup]:
+    return [
+        DescribedGroup(f"{group.name}/" if group.name else "", _checked(group.attributes, group.name), group.strings)
+        for group in file.groups
+    ]
+
+
+def _outline(file: HDF5File) -> FileOutline:
+    """Return the outline of a file that is not like the one before."""
     _check_names([each[0] for objects in (file.groups, file.datasets, file.types) for each in objects])
     scales = _Scales(file.datasets)
     found = [_placed(dataset, scales) for dataset in file.datasets if not scales.is_pure(dataset)]
@@ -99,18 +154,8 @@ def outline(file: HDF5File) -> FileOutline:
     variables = [_outlined(name, dims, dataset, enums) for name, dims, dataset in found]
     if len({variable.name for variable in variables}) != len(variables):
         raise Unusual("two variables have the same name")
-    return FileOutline(
-        CLASSIC_FORMAT if "_nc3_strict" in file.groups[0].hidden else DEFAULT_FORMAT,
-        scales.dimensions([group.name for group in file.groups]),
-        [
-            DescribedGroup(
-                f"{group.name}/" if group.name else "", _checked(group.attributes, group.name), group.strings
-            )
-            for group in file.groups
-        ],
-        variables,
-        enums,
-    )
+    dimensions = scales.dimensions([group.name for group in file.groups])
+    return FileOutline(_format(file), dimensions, _groups(file), variables, enums)
 
 
 def _placed(dataset: HDF5Dataset, scales: _Scales) -> tuple[str, list[_Dimension], HDF5Dataset]:

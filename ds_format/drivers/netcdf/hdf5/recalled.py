@@ -58,6 +58,8 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
 
 def is_same(variable: OutlinedVariable, known: OutlinedVariable) -> bool:
     """Return whether two files say the same of a variable, except for its shape and position."""
+    if variable is known:
+        return True
     if variable.name != known.name or variable.dims != known.dims:
         return False
     one, other = variable.dataset, known.dataset
@@ -106,7 +108,11 @@ _idle: list[NetCDF4Memory] = []
 
 
 def catalog_of(
-    outline: FileOutline, path: str, read_scalar: ReadScalar, keys: Collection[str] | None = None
+    outline: FileOutline,
+    path: str,
+    read_scalar: ReadScalar,
+    keys: Collection[str] | None = None,
+    lends: bool = False,
 ) -> Catalog:
     """Return what `catalog.read_catalog` does of a file; parameters as of `Memory.catalog`."""
     try:
@@ -114,7 +120,7 @@ def catalog_of(
     except IndexError:
         memory = NetCDF4Memory()
     memory.outline = outline
-    catalog = memory.catalog(outline, path, read_scalar, keys)
+    catalog = memory.catalog(outline, path, read_scalar, keys, lends)
     del memory.outline
     if len(_idle) < IDLE:  # after an error it may remember parts of two files
         _idle.append(memory)

@@ -38,8 +38,8 @@ class WholeNetCDF4File(WholeFile):
         super().__init__(body, outline(hdf5.read_file(body, scalars=True, share=True)), NetCDF4Values(body))
 
     def catalog(self, keys: Collection[str] | None, lends: bool) -> Catalog:
-        """See `WholeFile`; nothing is lent."""
-        return catalog_of(self.header, self.body.name, self.values.scalar, keys)
+        """See `WholeFile`."""
+        return catalog_of(self.header, self.body.name, self.values.scalar, keys, lends)
 
     def attributes(self) -> dict[str, Any]:
         """See `WholeFile`."""

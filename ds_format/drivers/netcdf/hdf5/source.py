@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 from dataclasses import dataclass
@@ -38,9 +37,11 @@ class NetCDF4Values(NativeValues):
     def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
         if variable.shape != place.shape:
             return None
-        with contextlib.suppress(DsError, hdf5.Unusual):
-            return super()._whole(variable, place)
-        return None
+        try:
+            values, may_miss = hdf5.values(self._body, place, None, variable.sought)
+        except (DsError, hdf5.Unusual):
+            return None  # the slower way tells the reason
+        return None if may_miss else values
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:

@@ -121,6 +121,25 @@ def test_metadata_are_recalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert told(ds.read(paths[1], unpack=False)) == expected
 
 
+def test_the_index_of_chunks_is_that_of_the_file(tmp_path: Path) -> None:
+    """Files that say the same in the same places may have their chunks elsewhere."""
+    paths = [tmp_path / "a.nc", tmp_path / "b.nc"]
+    for path, order in zip(paths, ([0, 1, 2], [2, 0, 1]), strict=True):
+        with netCDF4.Dataset(path, "w") as file:
+            file.createDimension("x", 30)
+            variable = file.createVariable("v", "i4", ("x",), chunksizes=(10,))
+            file.sync()
+            for i in order:
+                variable[10 * i : 10 * i + 10] = i
+                file.sync()
+    expected = np.repeat([0, 1, 2], 10).tolist()
+    for _ in range(3):
+        for path in paths:
+            assert ds.read(path)["v"].tolist() == expected
+            with ds.open(path) as file:
+                assert file["v"][5:25].tolist() == expected[5:25]
+
+
 def merged(paths: list[Path], **options: Any) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
