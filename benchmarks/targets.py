@@ -141,7 +141,7 @@ GOALS: tuple[Goal, ...] = (
         ),
     ),
     Goal(
-        "write tiny / small, default (whole or absent: temporary file and rename)",
+        "write tiny / small, atomically (temporary file and rename)",
         (
             _claim("faster", NETCDF, {"write tiny": 45, "write small": 30}),
             _claim("faster", REFERENCE, {"write tiny": 15, "write small": 15}, "ds-format 5.0.2"),

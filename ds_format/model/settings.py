@@ -109,7 +109,7 @@ def filter_settings(encoding: Mapping[str, Any], name: str) -> dict[str, Any]:
     Parameters
     ----------
     encoding : dict
-        Of a variable.
+        The encoding of a variable.
     name : str
         `NETCDF` or `HDF5`.
     """

@@ -1,17 +1,18 @@
 """HDF5 files: metadata, indexes of chunks, and values.
 
 objects   the bytes of a file → records of its objects
-segments  the bytes of a file that are known, what is lacking, and faults
+segments  the bytes of a file that were read, the ranges that are missing, and faults
 types     datatypes → records
 values    attributes and filters
-indexes   an index of chunks → where each chunk is
+indexes   an index of chunks → the position of each chunk
 strings   references into the global heap → strings
-small     a variable in chunks, of a file in memory → an array
+small     a chunked variable of a file in memory → an array
 chunks    bytes of a chunk, shuffled or not → values of an array
+encoding  values → rounded or shuffled values, before compression
 
 Declarations:
 
-known         structures at positions of a file, and faults that are found in them
+known         structures at positions of a file, and the faults in them
 lookup3       the checksum of metadata
 headers       object headers
 spaces        dataspaces
@@ -22,5 +23,5 @@ trees         B-trees of version 2
 collections   collections of the global heap
 btree1        chunks that an index lists; B-trees of version 1
 chunk_arrays  indexes of chunks that are arrays
-placing       how the values of a chunk get to their places
+placing       values of a chunk → their positions in an array
 """

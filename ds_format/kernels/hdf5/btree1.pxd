@@ -88,7 +88,7 @@ cdef inline int compare(const uint64_t* a, const uint64_t* b, int rank) noexcept
 
 
 cdef inline int read_btree1(Known* k, Chunks* c, uint64_t address) except -1:
-    """List the chunks of a tree, in their order; nodes that are not known are noted, and left out."""
+    """List the chunks of a tree, in their order. Nodes that were not read are recorded as missing and left out."""
     return _read_node(k, c, address, -1, NULL, NULL)
 
 

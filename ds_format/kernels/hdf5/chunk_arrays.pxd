@@ -83,7 +83,7 @@ cdef inline int _add_entries(Known* k, Chunks* c, const Numbering* numbering, co
 
 cdef inline const uint8_t* _block(Known* k, const Array* array, uint64_t address, uint64_t size, const char* signature,
                                   const char* what) except? NULL:
-    """Return a block of an array, whose head ends with a checksum; NULL if it is not known, which is noted."""
+    """Return a block of an array, whose head ends with a checksum; NULL if it was not read; it is then recorded as missing."""
     cdef const uint8_t* p = _known(k, address, size, what)
     if p == NULL:
         return NULL
@@ -122,7 +122,7 @@ cdef inline int _add_page(Known* k, Chunks* c, const Numbering* numbering, const
 
 
 cdef inline int read_fixed(Known* k, Chunks* c, const Numbering* numbering, uint64_t address) except -1:
-    """List the chunks of a fixed array; blocks that are not known are noted, and left out."""
+    """List the chunks of a fixed array. Blocks that were not read are recorded as missing and left out."""
     cdef const char* what = b"fixed array"
     cdef const uint8_t* p = structure(k, address, FIXED_SIZE, b"FAHD", 0, what)
     cdef Array array
@@ -162,7 +162,7 @@ cdef struct Extensible:
 
 
 cdef inline int read_extensible(Known* k, Chunks* c, const Numbering* numbering, uint64_t address) except -1:
-    """List the chunks of an extensible array; blocks that are not known are noted, and left out.
+    """List the chunks of an extensible array. Blocks that were not read are recorded as missing and left out.
 
     After the entries in the index block, entries are in data blocks. These belong to levels: each second level has
     twice as many blocks, and the others have blocks of twice the size. The index block leads to the data blocks of the

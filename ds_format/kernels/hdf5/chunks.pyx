@@ -19,13 +19,13 @@ def place(
     Parameters
     ----------
     chunk : (n * size,) uint8
-        Of n values in C order.
+        The bytes of n values in C order.
     shape : (R,) int64
-        Of the chunk; R is at most 32.
+        Shape of the chunk; R is at most 32.
     target : (m * size,) uint8
         Out: the bytes of an array in C order.
     target_shape : (R,) int64
-        Of the array.
+        Shape of the array.
     part : (3 * R,) int64
         Along each axis, the first value of the chunk; then how many; then where they belong in the array.
     size : int

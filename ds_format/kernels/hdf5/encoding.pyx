@@ -1,4 +1,4 @@
-"""What is done to the values of a chunk before they are compressed: rounding of floats, and the filter "shuffle"."""
+"""Steps before the compression of a chunk: rounding of floats, and the filter "shuffle"."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy

@@ -35,11 +35,11 @@ def find_chunks(
     index : str
         As in `hdf5.records.HDF5Layout`.
     address : int
-        Of the index; of a single chunk, its own.
+        Position of the index, or of the single chunk.
     parameters : tuple of int
         Size and mask of a single chunk that is filtered.
     shape : tuple of int
-        Of the dataset, in values.
+        Shape of the dataset.
     max_shape : tuple of int
         -1: unlimited.
     chunk : tuple of int

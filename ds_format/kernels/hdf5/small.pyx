@@ -51,7 +51,7 @@ def read_chunked(
     data : C-contiguous buffer
         All of the file.
     address : int
-        Of the index.
+        Position of the index.
     shape : tuple of int
         In values, with at most 2**62 chunks.
     chunk : tuple of int
@@ -248,11 +248,11 @@ def put_chunks(
     parts : (N, 3 * R) int64
         As of `chunks.place`, of each.
     shape : (R,) int64
-        Of a chunk; R is at most 32.
+        Shape of a chunk; R is at most 32.
     target : (m * size,) uint8
         Out: the bytes of an array in C order.
     target_shape : (R,) int64
-        Of the array.
+        Shape of the array.
     size : int
         1, 2, 4 or 8 bytes per value.
     swapped : bool
@@ -325,7 +325,7 @@ cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) exc
     try:
         inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), job.size)
     except Exception:
-        return False  # whoever reads it again says what is wrong
+        return False  # the general way reads it again and names the fault
     PyObject_GetBuffer(inflated, &view, PyBUF_SIMPLE)
     is_right = <uint64_t> view.len == job.size
     if is_right:
