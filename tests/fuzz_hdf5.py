@@ -22,6 +22,7 @@ import resource
 import sys
 import tempfile
 import time
+import unittest.mock
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -41,12 +42,43 @@ from tests.hdf5.files import MAKERS
 from tests.hdf5.hostile import base
 from tests.hdf5.reading import different, exact
 
-SEEDS = ("report_unlimited_zlib", "odd_attributes", "groups", "types", "changed", "coordinates", "storage", "masks")
+SEEDS: tuple[str, ...] = (
+    "report_unlimited_zlib",
+    "odd_attributes",
+    "groups",
+    "types",
+    "changed",
+    "coordinates",
+    "storage",
+    "masks",
+)
 SEEDS += ("hdf5_earliest", "hdf5_latest_ordered", "h5netcdf_latest", "compound", "references")
 BASES = ("netcdf4", "few", "earliest", "latest")
 """Small files of which one has little and uses all parts of the format."""
 
-NUMBERS = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 64, 127, 128, 255, 256, 4096, 65_535, 65_536, 2**31, 2**32 - 1)
+NUMBERS: tuple[int, ...] = (
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    33,
+    64,
+    127,
+    128,
+    255,
+    256,
+    4096,
+    65_535,
+    65_536,
+    2**31,
+    2**32 - 1,
+)
 NUMBERS += (2**32, 2**40, 2**62, 2**63, 2**64 - 1, 2**64 - 2, 2**64 - 9)
 SECONDS, MEMORY = 1.0, 100 << 20
 """What reading a file may take; ten times the seconds with a sanitizer."""
@@ -200,12 +232,8 @@ def _compare_recalled(data: bytes, file: HDF5File) -> None:
 
 def _read_ranges(data: bytes) -> HDF5File:
     """Read a file as one that is far away and far larger: in small ranges, as they are needed."""
-    kept = reading.FIRST_SIZE, reading.BLOCK
-    reading.FIRST_SIZE, reading.BLOCK = 128, 64
-    try:
+    with unittest.mock.patch.multiple(reading, FIRST_SIZE=128, BLOCK=64):
         return header.read_file(FarBody(data))
-    finally:
-        reading.FIRST_SIZE, reading.BLOCK = kept
 
 
 def _compare(data: bytes, file: HDF5File, tally: Counter[str]) -> None:

@@ -52,9 +52,8 @@ class Anatomy:
         self.file = _Recording(data)
         self._parser = Parser(self.file, False)
         found = self._parser.parse()
-        self.objects: dict[str, HDF5Group | HDF5Dataset] = {
-            each.name: each for each in (*found.groups, *found.datasets)
-        }
+        groups: dict[str, HDF5Group | HDF5Dataset] = {each.name: each for each in found.groups}
+        self.objects = groups | {each.name: each for each in found.datasets}
         self.chunks: list[tuple[int, int]] = []
         """Where chunks begin and end."""
         for dataset in found.datasets:

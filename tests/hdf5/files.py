@@ -329,13 +329,14 @@ def _fill_hdf5(file: Any, is_latest: bool) -> None:
     file.create_dataset("unwritten_zero", (3, 2), "i4")
     file.create_dataset("no_values", (0, 3), "f4", maxshape=(None, 3))
     data = np.arange(77, dtype="i4").reshape(7, 11)
-    for name, options in {
+    pipelines: dict[str, dict[str, Any]] = {
         "edges": {},
         "gzip": {"compression": "gzip"},
         "shuffle": {"compression": "gzip", "shuffle": True},
         "fletcher": {"fletcher32": True},
         "everything": {"compression": "gzip", "shuffle": True, "fletcher32": True},
-    }.items():
+    }
+    for name, options in pipelines.items():
         for kind, maximum in {"": None, "_one": (None, 11), "_second": (20, None), "_two": (None, None)}.items():
             file.create_dataset(f"chunked/{name}{kind}", data=data, chunks=(3, 4), maxshape=maximum, **options)
         file.create_dataset(f"chunked/{name}_single", data=data, chunks=(7, 11), **options)

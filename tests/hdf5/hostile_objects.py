@@ -35,36 +35,38 @@ from .hostile import (
 
 # 1. addresses and sizes
 
-for _label, _address in {"beyond": BEYOND, "overflow": LAST, "nowhere": NOWHERE}.items():
+
+def wrong_addresses(label: str, new: bytes) -> None:
+    """Register files in which one address or size is another number."""
     # an address of nothing may mean that there is nothing
-    _KINDS = "FormatError TruncatedError Unusual" + " read" * (_label == "nowhere")
-    _table: dict[str, Callable[[Anatomy], tuple[int, bytes]]] = {
-        f"root {_label}": lambda a, new=_address: (36, new),
-        f"heap of links {_label}": lambda a, new=_address: (a.message("", LINK_INFO) + 10, new),
-        f"tree of links {_label}": lambda a, new=_address: (a.message("", LINK_INFO) + 18, new),
-        f"tree of attributes {_label}": lambda a, new=_address: (a.message("v", ATTRIBUTE_INFO) + 12, new),
-        f"continuation {_label}": lambda a, new=_address: (continuation(a), new),
-        f"size of continuation {_label}": lambda a, new=_address: (continuation(a) + 8, new),
-        f"root of fractal heap {_label}": lambda a, new=_address: (a.find(b"FRHP") + 132, new),
-        f"root of tree {_label}": lambda a, new=_address: (a.find(b"BTHD") + 16, new),
-        f"child of tree {_label}": lambda a, new=_address: (child(a, a.find(b"BTIN")), new),
-        f"tree of huge objects {_label}": lambda a, new=_address: (heap_of(a, "v") + 22, new),
-        f"huge object {_label}": lambda a, new=_address: (huge_record(a), new),
-        f"size of huge object {_label}": lambda a, new=_address: (huge_record(a) + 8, new),
-        f"global heap {_label}": lambda a, new=_address: (a.index("text") + 4, new),
-        f"size of global heap {_label}": lambda a, new=_address: (a.number(a.index("text") + 4) + 8, new),
-        f"size of object of global heap {_label}": lambda a, new=_address: (a.number(a.index("text") + 4) + 24, new),
-        f"chunk {_label}": lambda a, new=_address: (a.index("v") + 24 + 32, new),
+    kinds = "FormatError TruncatedError Unusual" + " read" * (label == "nowhere")
+    table: dict[str, Callable[[Anatomy], tuple[int, bytes]]] = {
+        f"root {label}": lambda a: (36, new),
+        f"heap of links {label}": lambda a: (a.message("", LINK_INFO) + 10, new),
+        f"tree of links {label}": lambda a: (a.message("", LINK_INFO) + 18, new),
+        f"tree of attributes {label}": lambda a: (a.message("v", ATTRIBUTE_INFO) + 12, new),
+        f"continuation {label}": lambda a: (continuation(a), new),
+        f"size of continuation {label}": lambda a: (continuation(a) + 8, new),
+        f"root of fractal heap {label}": lambda a: (a.find(b"FRHP") + 132, new),
+        f"root of tree {label}": lambda a: (a.find(b"BTHD") + 16, new),
+        f"child of tree {label}": lambda a: (child(a, a.find(b"BTIN")), new),
+        f"tree of huge objects {label}": lambda a: (heap_of(a, "v") + 22, new),
+        f"huge object {label}": lambda a: (huge_record(a), new),
+        f"size of huge object {label}": lambda a: (huge_record(a) + 8, new),
+        f"global heap {label}": lambda a: (a.index("text") + 4, new),
+        f"size of global heap {label}": lambda a: (a.number(a.index("text") + 4) + 8, new),
+        f"size of object of global heap {label}": lambda a: (a.number(a.index("text") + 4) + 24, new),
+        f"chunk {label}": lambda a: (a.index("v") + 24 + 32, new),
     }
-    patches("netcdf4", _KINDS, "", _table)
-    if _label != "nowhere":
+    patches("netcdf4", kinds, "", table)
+    if label != "nowhere":
         patches(
             "netcdf4",
             "FormatError TruncatedError",
             "",
             {
-                f"contiguous values {_label}": lambda a, new=_address: (a.message("x", LAYOUT) + 2, new),
-                f"tree of chunks {_label}": lambda a, new=_address: (a.message("v", LAYOUT) + 3, new),
+                f"contiguous values {label}": lambda a: (a.message("x", LAYOUT) + 2, new),
+                f"tree of chunks {label}": lambda a: (a.message("v", LAYOUT) + 3, new),
             },
         )
     patches(
@@ -72,30 +74,34 @@ for _label, _address in {"beyond": BEYOND, "overflow": LAST, "nowhere": NOWHERE}
         "FormatError TruncatedError Unusual",
         "",
         {
-            f"old root {_label}": lambda a, new=_address: (64, new),
-            f"tree of a table {_label}": lambda a, new=_address: (a.message("", TABLE), new),
-            f"local heap {_label}": lambda a, new=_address: (a.message("", TABLE) + 8, new),
-            f"size of local heap {_label}": lambda a, new=_address: (a.find(b"HEAP") + 8, new),
-            f"data of local heap {_label}": lambda a, new=_address: (a.find(b"HEAP") + 24, new),
-            f"symbols {_label}": lambda a, new=_address: (a.find(b"TREE") + 32, new),
-            f"name of a symbol {_label}": lambda a, new=_address: (a.find(b"SNOD") + 8, new),
-            f"object of a symbol {_label}": lambda a, new=_address: (a.find(b"SNOD") + 16, new),
+            f"old root {label}": lambda a: (64, new),
+            f"tree of a table {label}": lambda a: (a.message("", TABLE), new),
+            f"local heap {label}": lambda a: (a.message("", TABLE) + 8, new),
+            f"size of local heap {label}": lambda a: (a.find(b"HEAP") + 8, new),
+            f"data of local heap {label}": lambda a: (a.find(b"HEAP") + 24, new),
+            f"symbols {label}": lambda a: (a.find(b"TREE") + 32, new),
+            f"name of a symbol {label}": lambda a: (a.find(b"SNOD") + 8, new),
+            f"object of a symbol {label}": lambda a: (a.find(b"SNOD") + 16, new),
         },
     )
     patches(
         "latest",
-        _KINDS,
+        kinds,
         "",
         {
-            f"block of a fixed array {_label}": lambda a, new=_address: (a.index("fixed") + 16, new),
-            f"entries of a fixed array {_label}": lambda a, new=_address: (a.index("fixed") + 8, new),
-            f"block of an extensible array {_label}": lambda a, new=_address: (a.index("extensible") + 60, new),
-            f"data block {_label}": lambda a, new=_address: (a.number(a.index("extensible") + 60) + 14 + 32, new),
-            f"super block {_label}": lambda a, new=_address: (a.number(a.index("extensible") + 60) + 14 + 80, new),
-            f"single chunk {_label}": lambda a, new=_address: (after_index(a, "single"), new),
-            f"size of single chunk {_label}": lambda a, new=_address: (after_index(a, "single_zlib"), new),
+            f"block of a fixed array {label}": lambda a: (a.index("fixed") + 16, new),
+            f"entries of a fixed array {label}": lambda a: (a.index("fixed") + 8, new),
+            f"block of an extensible array {label}": lambda a: (a.index("extensible") + 60, new),
+            f"data block {label}": lambda a: (a.number(a.index("extensible") + 60) + 14 + 32, new),
+            f"super block {label}": lambda a: (a.number(a.index("extensible") + 60) + 14 + 80, new),
+            f"single chunk {label}": lambda a: (after_index(a, "single"), new),
+            f"size of single chunk {label}": lambda a: (after_index(a, "single_zlib"), new),
         },
     )
+
+
+for _label, _address in {"beyond": BEYOND, "overflow": LAST, "nowhere": NOWHERE}.items():
+    wrong_addresses(_label, _address)
 
 
 @case("netcdf4", "TruncatedError FormatError", "superblock|file")
@@ -103,13 +109,18 @@ def shorter_than_its_superblock_says(a: Anatomy) -> bytes:
     return a.data[:-1]
 
 
+def cut_superblocks(n: int) -> None:
+    """Register files that are as short as their superblocks say."""
+    case("earliest", "TruncatedError FormatError Unusual", "", f"{n} bytes of an old superblock")(
+        lambda a: (a.data[:40] + u64(n) + a.data[48:])[:n]
+    )
+    case("netcdf4", "TruncatedError FormatError Unusual", "", f"{n} bytes of a superblock")(
+        lambda a: (with_checksum(a.data[:28] + u64(n) + a.data[36:44]))[:n]
+    )
+
+
 for _n in (0, 1, 8, 9, 12, 40, 47, 48, 63, 64, 95):
-    case("earliest", "TruncatedError FormatError Unusual", "", f"{_n} bytes of an old superblock")(
-        lambda a, n=_n: (a.data[:40] + u64(n) + a.data[48:])[:n]
-    )
-    case("netcdf4", "TruncatedError FormatError Unusual", "", f"{_n} bytes of a superblock")(
-        lambda a, n=_n: (with_checksum(a.data[:28] + u64(n) + a.data[36:44]))[:n]
-    )
+    cut_superblocks(_n)
 
 # 2. messages
 

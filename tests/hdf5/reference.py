@@ -263,13 +263,15 @@ class Parser:
                 raise WrongError(f"datatype at {at} is longer than its message")
             return at + 8
 
+        def numeric(code: str, is_usual: bool) -> HDF5Type:
+            dtype = np.dtype(code) if is_usual else None
+            return HDF5Type("number" if is_usual else "unusual number", dtype, width, None, address)
+
         if kind == 0:
             start = properties(4)
             is_usual = file.numbers(start, 2, 2) == (0, 8 * width) and width in (1, 2, 4, 8)
             code = f"{'<>'[bits & 1]}{'ui'[bits >> 3 & 1]}{width}"
-            return HDF5Type(
-                *(("number", np.dtype(code)) if is_usual else ("unusual number", None)), width, None, address
-            )
+            return numeric(code, is_usual)
         if kind == 1:
             start = properties(12)
             found = (
@@ -280,9 +282,7 @@ class Parser:
             )
             is_usual = found == FLOATS.get(width) and not bits & 0x4E and bits >> 4 & 3 == 2
             code = f"{'<>'[bits & 1]}f{width}"
-            return HDF5Type(
-                *(("number", np.dtype(code)) if is_usual else ("unusual number", None)), width, None, address
-            )
+            return numeric(code, is_usual)
         if kind == 3:
             return HDF5Type("text", np.dtype(f"S{width}"), width, None, address)
         if kind == 7:

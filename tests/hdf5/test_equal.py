@@ -37,6 +37,9 @@ def is_hdf5(path: Path) -> bool:
 STORED = [path for kind in ("netcdf", "hdf5") for path in sorted((GOLDEN / kind).iterdir()) if is_hdf5(path)]
 REAL = [path for path in netcdf_files(folder()) if is_hdf5(path)] if folder().is_dir() else []
 
+SLOW = ("pages", "many_variables", "indexes_filtered")
+"""Files that have so many parts that the oracle takes seconds."""
+
 LARGE = 1 << 20
 """Bytes of values that are compared with the oracle; it takes long for more."""
 
@@ -133,7 +136,7 @@ def _of_library(dataset: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:endian-ness")
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MAKERS])
 def test_a_made_file(name: str, made: Callable[[str], Path]) -> None:
     assert differences(made(name)) == []
 
@@ -156,6 +159,7 @@ def test_a_real_file(path: Path) -> None:
     assert differences(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:endian-ness")
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.integers(0, 2**32))
@@ -165,6 +169,7 @@ def test_a_random_hdf5_file(seed: int) -> None:
         assert differences(Path(folder, "x.h5")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:endian-ness")
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.integers(0, 2**32))

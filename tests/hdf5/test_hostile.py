@@ -82,7 +82,7 @@ def _read(paths: list[str]) -> dict[str, Sequence[str]]:
     try:
         output = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=60).stdout
     except subprocess.TimeoutExpired as error:
-        output = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        output = (error.stdout or b"").decode()
     return {path: told for path, *told in map(json.loads, output.splitlines())}
 
 

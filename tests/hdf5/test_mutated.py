@@ -23,6 +23,7 @@ COUNT = 1500
 FEW = 100
 
 
+@pytest.mark.slow
 def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     """In a process of its own, which may end."""
     words = [sys.executable, "-X", "faulthandler", "tests/fuzz_hdf5.py"]

@@ -1,4 +1,4 @@
-"""NetCDF files that this package reads itself, without a library: what classic and netCDF-4 files have in common.
+"""NetCDF files that this package reads itself, without a library: the parts that serve classic and netCDF-4 files.
 
 A kind of file has its codec, which reads a slab of values by the place of a variable. Everything else is the same for
 both: values as a Source gives them (`NativeValues`), a variable that travels (`NativeHandle`), and the open file
@@ -112,7 +112,7 @@ class NativeHandle(PositionedHandle):
     """
 
     values: ClassVar[type[NativeValues]]
-    """Reads the values of files of this kind."""
+    """Reads the values of such files."""
     variable: FileVariable
     type: str | None
 
@@ -150,7 +150,7 @@ class NativeSource(Opened):
     """
 
     handles: ClassVar[type[NativeHandle]]
-    """What reads one variable of a file of this kind elsewhere."""
+    """Class of its handles."""
     origin: Origin
     """Set by the function that opens the source."""
     is_watched_by_path = False
@@ -180,7 +180,7 @@ class NativeSource(Opened):
         return self._values
 
     def _block_budget(self, name: str, budget: int) -> int:
-        """Return the bytes of a block, if `budget` are wanted."""
+        """Return the bytes of a block, at most `budget`."""
         return min(budget, BLOCK_LIMIT)
 
     @watched

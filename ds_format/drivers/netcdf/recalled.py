@@ -44,7 +44,7 @@ class HeaderVariable(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its dimensions."""
+        """Sizes of its dimensions."""
         ...
 
 
@@ -75,7 +75,7 @@ class Memory(Generic[V]):
         self.variables: list[_Known | None] = []
         self.dimensions: Sequence[tuple[str, int, bool]] = ()
         self.names: list[str] = []
-        """Of the dimensions."""
+        """Names of the dimensions."""
         self.unlimited: list[str] = []
         self.record: tuple[Any, Original] | None = None
         """Format, groups and types, and the settings of the file that its variables do not have."""

@@ -17,7 +17,7 @@ from .whole import WholeFile, WholeFileRow
 
 HDF5_START = hdf5.SIGNATURE[: len(classic.MAGIC[0])]
 KINDS: dict[bytes, type[Any]] = {**dict.fromkeys(classic.MAGIC, WholeClassicFile), HDF5_START: WholeNetCDF4File}
-"""What reads a file, by its first four bytes."""
+"""Classes of files, by their first four bytes."""
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | Body:

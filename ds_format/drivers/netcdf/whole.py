@@ -52,7 +52,7 @@ class WholeFile:
 
     @abstractmethod
     def is_alike(self, known: Any) -> bool:
-        """Return whether everything but attributes of the dataset and values is the same as in another file."""
+        """Return whether only attributes of the dataset and values may differ from another file."""
 
     @abstractmethod
     def digest(self) -> int:

@@ -47,11 +47,11 @@ class OutlinedVariable(NamedTuple):
     dims: list[str]
     """Names of its dimensions, with their groups."""
     shape: tuple[int, ...]
-    """Of its dimensions, which an unlimited one may make longer than the dataset."""
+    """Sizes of its dimensions. An unlimited one may make it longer than the dataset."""
     code: str
     """As of `DescribedVariable`."""
     attributes: dict[str, Any]
-    """Of the dataset."""
+    """Attributes of the dataset."""
     dataset: HDF5Dataset
     place: DatasetPlace
     """Where its values are."""
@@ -248,7 +248,7 @@ class _Dimension:
         With its groups.
     number : int
     size : int
-        Of an unlimited one, the size of the longest variable seen so far.
+        If it is unlimited, the size of the longest variable seen so far.
     """
 
     __slots__ = ("is_unlimited", "name", "number", "size")

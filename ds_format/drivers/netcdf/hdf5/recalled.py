@@ -21,7 +21,7 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
     """Metadata of the file before; see `Memory`."""
 
     outline: FileOutline
-    """Of the file that is being read."""
+    """Outline of the file that is being read."""
 
     def is_same(self, place: OutlinedVariable, known: OutlinedVariable) -> bool:
         """Compare what the objects say; see `Memory`."""

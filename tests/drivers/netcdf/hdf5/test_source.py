@@ -194,3 +194,22 @@ def test_an_array_that_is_far_larger_than_the_file(tmp_path: Path, caplog: pytes
         assert file["v"][0, :3].mask.all() and "array" not in caplog.text
         assert file["v"][...].mask.all() and os.path.getsize(path) < 2e4
     assert "array of 40000000 bytes" in caplog.text
+
+
+def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 1000)
+        variable = file.createVariable("v", "i4", ("x",), fletcher32=True, chunksizes=(500,))
+        variable.units = "a unit"
+        variable[:] = np.arange(1000) + 7_000_000
+    assert ds.verify(path) == []
+    content = path.read_bytes()
+    value = content.index(np.int32(7_000_600).tobytes())
+    path.write_bytes(content[:value] + b"\0" + content[value + 1 :])
+    [problem] = ds.verify(path)
+    assert (problem.variable, problem.severity) == ("v", "error") and "checksum" in problem.message
+    text = content.index(b"a unit")
+    path.write_bytes(content[:text] + b"A" + content[text + 1 :])
+    [problem] = ds.verify(path)
+    assert (problem.variable, problem.severity) == (None, "error") and "checksum" in problem.message
