@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -165,7 +164,7 @@ def test_the_reason_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.fixture
-def unusual_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def unusual_values(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with a variable whose values turn out to be unusual when they are read."""
     real = hdf5.values
 
