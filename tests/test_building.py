@@ -28,7 +28,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="t
 
 def calls(folder: Path, **settings: str) -> list[list[str]]:
     """Build in a folder, and return the words of each call of the compiler that compiles."""
-    shutil.copy(ROOT / "setup.py", folder)
+    for name in ("setup.py", "README.md"):
+        shutil.copy(ROOT / name, folder)
     (folder / "ds_format" / "kernels").mkdir(parents=True)
     for name in ("small", "numpy_strings"):
         (folder / "ds_format" / "kernels" / f"{name}.pyx").write_text("def one():\n    return 1\n")

@@ -219,7 +219,7 @@ def test_a_variable_is_proven_to_be_long_enough_without_h5py(tmp_path: Path, mon
         Content(TWO.sizes, [Drawn(dims, (8, 3, 4), "f4", None, ""), Drawn(("t",), (3,), "i2", None, "")]),
     )
     monkeypatch.setitem(sys.modules, "h5py", None)
-    source: Any = netcdf.open(tmp_path / "x.nc")
+    source: Any = netcdf_source.NetCDFSource(tmp_path / "x.nc")
     source.read("v0")
     assert source._extents["v0"] == ((8, 3, 4), False)
     source.close()
