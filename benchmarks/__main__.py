@@ -18,7 +18,6 @@ from .groups import GROUPS
 from .runner import Bench, Case, Group, run
 from .shown import shown_cases
 from .sizes import FULL, SMOKE
-from .targets import GOALS
 from .timing import Result
 from .worker import Worker
 
@@ -34,7 +33,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", metavar="PATTERN", default="", help="cases whose name has this in it; may have * and ?"
     )
-    parser.add_argument("--shown", action="store_true", help="only cases of which a document has figures or targets")
+    parser.add_argument("--shown", action="store_true", help="only cases with figures in a table for users")
     parser.add_argument("--repetitions", metavar="N", type=int, default=None, help="rounds; default 7, smoke 2")
     parser.add_argument("--output", metavar="FILE", type=Path, help="also write the report, as .md or .json")
     parser.add_argument("--folder", metavar="DIR", type=Path, help="where files are written; default: in memory")
@@ -53,12 +52,9 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def chosen(pattern: str, is_shown: bool = False) -> list[Case]:
-    """Return the cases whose names have a pattern in them; only those of documents if `is_shown`."""
+    """Return the cases whose names have a pattern in them; only those in tables for users if `is_shown`."""
     cases = [case for group in GROUPS for case in group.cases if fnmatch.fnmatch(case.name, f"*{pattern}*")]
-    if not is_shown:
-        return cases
-    wanted = shown_cases() | {bound.case for goal in GOALS for claim in goal.claims for bound in claim.bounds}
-    return [case for case in cases if case.name in wanted]
+    return [case for case in cases if not is_shown or case.name in shown_cases()]
 
 
 def report(line: str, bench: Bench, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
 """`python -m benchmarks.readme REPORT.json ...`: put the figures of a run into the tables of the documents.
 
 Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed, and the line between
-`<!-- machine -->` and `<!-- /machine -->`. Figures of a later report replace those of earlier ones. If a table would
-lack a figure, the error names its rows and no page is written. Without a report, only the picture is drawn again.
+`<!-- machine -->` and `<!-- /machine -->`. Figures of a later report replace those of earlier ones. A page whose tables
+would lack a figure is not written, and the error names the rows. Without a report, only the picture is drawn again.
 """
 
 from __future__ import annotations
@@ -103,18 +103,19 @@ def main(paths: Sequence[str]) -> None:
     Raises
     ------
     SystemExit
-        If a row lacks a figure. No file is changed.
+        If a row lacks a figure. Its page is not changed.
     """
-    if paths:
-        machine, results = load(paths)
-        made = tables(results)
-        missing = [f"{name}: {row}" for name, every in made.items() for table in every for row in lacking(table)]
-        if missing:
-            raise SystemExit("\n".join(["these rows lack a figure, and nothing was written:", *missing]))
-        for name, every in made.items():
+    missing: list[str] = []
+    machine, results = load(paths)
+    for name, every in tables(results).items() if paths else ():
+        holes = [f"{name}: {row}" for table in every for row in lacking(table)]
+        if not holes:
             text = (ROOT / name).read_text(encoding="utf-8")
             (ROOT / name).write_text(replaced(text, every, machine), encoding="utf-8")
+        missing += holes
     PICTURE.write_text(picture(), encoding="utf-8")
+    if missing:
+        raise SystemExit("\n".join(["these rows lack a figure, and their pages were not written:", *missing]))
 
 
 def picture() -> str:

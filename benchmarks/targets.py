@@ -310,6 +310,10 @@ GOALS: tuple[Goal, ...] = (
         (_claim("faster", NETCDF, {"classic, read": 15, "classic, read_many": 30}),),
     ),
     Goal(
+        "a small netCDF-4 file: `ds.read`, plain / with zlib / `ds.read_many` of 2,000",
+        (_claim("faster", NETCDF, {"netCDF-4, read": 25, "netCDF-4 with zlib, read": 22, "netCDF-4, read_many": 25}),),
+    ),
+    Goal(
         "`ds convert`, two jobs, 3,000 small files: classic / netCDF-4",
         (
             _claim(

@@ -43,21 +43,21 @@ READ_BY_TWO = f"{NETCDF}, two processes"
 IN_A_LOOP = f"{OURS}, in a loop"
 
 
-def read(bench: Bench, folder: Path) -> Trial:
+def read(format: str, options: dict[str, Any], bench: Bench, folder: Path) -> Trial:
     """Read all variables of each file."""
-    reports, paths = _written(bench, folder, CLASSIC)
+    reports, paths = _written(bench, folder, format, **options)
     ways = [
         reports.reads(OURS, ds.read, paths),
         reports.reads(NETCDF, read_netcdf, _few(paths), "values and attributes"),
-        *_scipy(reports, paths),
+        *(_scipy(reports, paths) if format == CLASSIC else ()),
         reports.bare(),
     ]
     return Trial(ways, n=reports.n, repetitions=ROUNDS)
 
 
-def read_many(bench: Bench, folder: Path) -> Trial:
+def read_many(format: str, bench: Bench, folder: Path) -> Trial:
     """Read all files into a list."""
-    reports, paths = _written(bench, folder, CLASSIC)
+    reports, paths = _written(bench, folder, format)
 
     def theirs(paths: Paths) -> list[Any]:
         return [read_netcdf(path) for path in paths]
@@ -73,11 +73,11 @@ def read_many(bench: Bench, folder: Path) -> Trial:
     )
 
 
-def _written(bench: Bench, folder: Path, format: str) -> tuple[Reports, list[str]]:
+def _written(bench: Bench, folder: Path, format: str, **options: Any) -> tuple[Reports, list[str]]:
     reports = Reports(bench, folder, HEADERS)
     paths = reports.paths(".nc")
     for i, path in enumerate(paths):
-        write_netcdf(path, report(i, HEADERS), format)
+        write_netcdf(path, report(i, HEADERS), format, **options)
     return reports, paths
 
 
@@ -166,8 +166,11 @@ GROUP = Group(
     "Archives of NetCDF files",
     "The station reports above as NetCDF files. Whole commands are timed with the start of their processes.",
     (
-        Case("classic, read", read),
-        Case("classic, read_many", read_many),
+        Case("classic, read", partial(read, CLASSIC, {})),
+        Case("classic, read_many", partial(read_many, CLASSIC)),
+        Case("netCDF-4, read", partial(read, NETCDF4, {})),
+        Case("netCDF-4 with zlib, read", partial(read, NETCDF4, {"zlib": True})),
+        Case("netCDF-4, read_many", partial(read_many, NETCDF4)),
         Case("archive of classic files, ds convert", partial(convert, CLASSIC)),
         Case("archive of netCDF-4 files, ds convert", partial(convert, NETCDF4)),
     ),
