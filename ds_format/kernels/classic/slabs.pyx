@@ -35,8 +35,8 @@ cdef struct Slab:
 
 
 def read(
-    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None, cnp.ndarray sentinels,
-    bint is_big=True,
+    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None,
+    cnp.ndarray sentinels, bint is_big=True,
 ):
     """Return a part of a variable.
 

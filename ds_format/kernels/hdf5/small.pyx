@@ -176,8 +176,8 @@ cdef uint64_t _count(const Chunks* c) noexcept:
 
 
 cdef object _assemble(
-    const Chunks* c, Search* search, const uint8_t* data, cnp.dtype dtype, const cnp.npy_intp* lengths, bint is_shuffled,
-    inflate, bytes fill,
+    const Chunks* c, Search* search, const uint8_t* data, cnp.dtype dtype, const cnp.npy_intp* lengths,
+    bint is_shuffled, inflate, bytes fill,
 ):
     """Return the array, and whether a wanted value is there; None if a chunk is damaged, or has a mask."""
     cdef Job job
