@@ -83,7 +83,7 @@ cdef inline int _add_entries(Known* k, Chunks* c, const Numbering* numbering, co
 
 cdef inline const uint8_t* _block(Known* k, const Array* array, uint64_t address, uint64_t size, const char* signature,
                                   const char* what) except? NULL:
-    """Return a block of an array, whose head ends with a checksum; NULL, and recorded as missing, if it was not read."""
+    """Return a block of an array, with a checksum after its head; NULL, and recorded as missing, if not read."""
     cdef const uint8_t* p = _known(k, address, size, what)
     if p == NULL:
         return NULL
