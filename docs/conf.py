@@ -26,6 +26,7 @@ INTERNAL = [
     *("Document", "Where", "query.Where", "ds_format.base.modes.use", "ds_format.binpickle.inspection.FileInfo"),
     *("ds_format.binpickle.machine.outline.Node", "ds_format.zds.findings.Finding", "numpy.int64"),
     *("ds_format.zds.store_access.WritableStore", "ds_format.zds.training.Batches"),
+    "NetCDFOptions",
     *(f"ds_format.api.options.{name}" for name in ("ConvertOptions", "MergeOptions", "NetCDFOptions", "WriteOptions")),
 ]
 """Types in signatures that have no page."""
