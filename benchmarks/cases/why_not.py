@@ -26,7 +26,7 @@ ROUNDS = (1, 5)
 SLABS = 5
 """Fields that are read in a row."""
 REPORT_SIZE = 20_000
-"""Bytes of a file at most, whoever wrote it."""
+"""Maximum size of a file of any format, in bytes."""
 
 
 def write_reports(bench: Bench, folder: Path) -> Trial:

@@ -1,4 +1,7 @@
-"""Arrays of Python integers, with the same errors in all supported versions of NumPy."""
+"""Arrays of Python integers, with the same errors in all supported versions of NumPy.
+
+This is a file of its own, because the other modules of this folder do without NumPy.
+"""
 
 from __future__ import annotations
 

@@ -35,4 +35,5 @@ class FarBody(Body):
         self.requests = requests + 1
 
     def section(self, offset: int, size: int | None = None) -> Body:
-        raise NotImplementedError
+        end = self.size if size is None else offset + size
+        return FarBody(self._data[offset:end])

@@ -54,7 +54,7 @@ def _last(a: Anatomy, signature: bytes) -> Structure:
     return found[-1]
 
 
-# 14. and what is told of them all
+# 14. and the reports about all of them
 
 
 @pytest.fixture(scope="module")

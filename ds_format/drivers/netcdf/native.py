@@ -10,23 +10,24 @@ from __future__ import annotations
 import errno
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
 from ...base.once import once
 from ...body import Opened
-from ...body.body import Body
+from ...body.body import FIRST_SIZE, Body
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
-from ...errors import DsError, TruncatedError
+from ...errors import DsError, TruncatedError, Unusual
 from ..base import BLOCK_SIZE, Entries, Origin
 from ..handle import PositionedHandle
 from ..library.catalog import FileVariable
 from ..library.source import Job, Reading
 from ..slabs import Slices
+from .by_library import log_reason
 from .format import NetCDFWarning
 
 
@@ -217,3 +218,35 @@ class NativeSource(Opened):
         """Release the file, which is closed when no thread reads it any more. A file in memory stays readable."""
         if not self.held:
             self._values, self.watch = None, Watch()
+
+
+S = TypeVar("S", bound=NativeSource)
+
+
+def open_native(body: Body, magic: tuple[bytes, ...], make: Callable[[Body], S]) -> S | None:
+    """Open a file; None for other formats and unusual files, which the netCDF4 library reads.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file.
+    magic : tuple of bytes
+        The first bytes of such files.
+    make : callable
+        Reads the header, and returns the source.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    """
+    if not body.head(FIRST_SIZE).startswith(magic):
+        return None
+    try:
+        with body.watch:
+            return make(body)
+    except Unusual as reason:
+        log_reason(body.name, str(reason))
+        return None
+    except DsError as error:
+        raise error.at(path=body.name)

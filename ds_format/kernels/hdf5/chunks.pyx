@@ -7,7 +7,7 @@ and to copy values to where they belong is one pass, in which the order of bytes
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from .placing cimport MAX_RANK, Form, check_part, join, product, put_part
+from .placing cimport MAX_RANK, Form, check_part, count_shuffled, join, product, put_part
 
 
 def place(
@@ -74,10 +74,7 @@ def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, 
     ValueError
         If the lengths differ, or the size is not positive.
     """
-    cdef Py_ssize_t n
-    if source.shape[0] != target.shape[0] or size < 1:
-        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
-    n = source.shape[0] // size
+    cdef Py_ssize_t n = count_shuffled(source, target, size)
     if n:
         with nogil:
             join(&source[0], &target[0], n, Form(n, size, True, False))

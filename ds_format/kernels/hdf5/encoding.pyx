@@ -3,6 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from .placing cimport count_shuffled
+
 cdef extern from *:
     """
     #include <stddef.h>
@@ -91,10 +93,7 @@ def shuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, in
     ValueError
         If the lengths differ, or the size is not positive.
     """
-    cdef Py_ssize_t n
-    if source.shape[0] != target.shape[0] or size < 1:
-        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
-    n = source.shape[0] // size
+    cdef Py_ssize_t n = count_shuffled(source, target, size)
     if n:
         with nogil:
             _shuffle(&source[0], &target[0], n, size)

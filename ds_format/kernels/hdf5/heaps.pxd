@@ -3,10 +3,11 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
+from .headers cimport SHARED, Message
 from .known cimport (
-    Known, bytes_at, check, check_later, is_seen, log2_of, signed, u16, u32, u64, unusual, wide,
+    UNDEFINED, Known, bytes_at, check, check_later, expect, is_seen, log2_of, signed, u16, u32, u64, unusual, wide,
 )
-from .trees cimport Records, read_tree
+from .trees cimport TREE_SIZE, Records, read_tree
 
 cdef enum:
     HEAP_SIZE = 146  # bytes of the header of a heap without filters
@@ -172,3 +173,26 @@ cdef inline int _huge_object(Known* k, Heap* heap, const uint8_t* id, Bytes* fou
         found.address, found.size = u64(record), u64(record + 8)
     found.data = bytes_at(k, found.address, found.size, b"huge object")
     return 0
+
+
+cdef inline bint open_dense(
+    Known* k, const Message* m, const char* what, uint64_t order_size, int id_size, Heap* heap, uint64_t* tree_address,
+) except -1:
+    """Read an info message of links or attributes, and open the heap of these; return whether there is one.
+
+    `order_size` is the size of the maximum creation order in the message, if the order is tracked.
+    """
+    cdef uint64_t at = 2, heap_address
+    check(k, m.size >= at + 16, what, m.address, b"it is too short")
+    if m.data[0] != 0 or m.flags & SHARED:
+        unusual(k, b"an info message of an unknown version", m.address)
+    if m.data[1] & 1:
+        at += order_size
+        check(k, m.size >= at + 16, what, m.address, b"it is too short")
+    heap_address, tree_address[0] = u64(m.data + at), u64(m.data + at + 8)
+    if heap_address == UNDEFINED:
+        return False
+    expect(k, tree_address[0], TREE_SIZE)
+    open_heap(k, heap_address, heap)
+    check(k, heap.id_size == id_size, b"fractal heap", heap_address, b"ids of a wrong size")
+    return True

@@ -5,11 +5,11 @@ from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memchr, memcmp
 
 from .headers cimport LINK, LINK_INFO, SHARED, SYMBOL_TABLE, Header, Message
-from .heaps cimport HEAP_SIZE, Bytes, Heap, close_heap, heap_object, open_heap
+from .heaps cimport HEAP_SIZE, Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
     LACKING, UNDEFINED, Known, bytes_at, check, count_visit, expect, signed, u16, u32, u64, unusual, wide,
 )
-from .trees cimport TREE_SIZE, Records, read_tree
+from .trees cimport Records, read_tree
 
 cdef enum:
     NAME_TREE = 5  # type of a B-tree of version 2
@@ -123,23 +123,14 @@ cdef inline int _read_link(Known* k, const uint8_t* p, uint64_t size, uint64_t a
 
 cdef inline int _read_dense(Known* k, const Message* m, Links* links) except -1:
     """Read a link info message, and the heap of links if there is one."""
-    cdef uint64_t at = 2, heap_address, tree_address, i
+    cdef uint64_t tree_address, i
     cdef Heap heap
     cdef Records records
     cdef Bytes found
-    check(k, m.size >= 18, b"link info message", m.address, b"it is too short")
-    if m.data[0] != 0:
-        unusual(k, b"a link info message of an unknown version", m.address)
+    cdef bint has_heap = open_dense(k, m, b"link info message", 8, 7, &heap, &tree_address)
     links.is_tracked = m.data[1] & 1
-    if links.is_tracked:
-        check(k, m.size >= 26, b"link info message", m.address, b"it is too short")
-        at += 8
-    heap_address, tree_address = u64(m.data + at), u64(m.data + at + 8)
-    if heap_address == UNDEFINED:
+    if not has_heap:
         return 0
-    expect(k, tree_address, TREE_SIZE)
-    open_heap(k, heap_address, &heap)
-    check(k, heap.id_size == 7, b"fractal heap", heap_address, b"ids of a wrong size")
     records.owned = NULL
     try:
         read_tree(k, tree_address, NAME_TREE, 11, &records)

@@ -17,14 +17,14 @@ from .headers cimport (
     ATTRIBUTE, ATTRIBUTE_INFO, CACHE_IMAGE, DATASPACE, DATATYPE, DRIVER_INFO, EXTERNAL, FILTERS, LAYOUT, LINK_INFO,
     SHARED, SYMBOL_TABLE, TRACKED, Header, Message, find_message, read_header,
 )
-from .heaps cimport Bytes, Heap, close_heap, heap_object, open_heap
+from .heaps cimport Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
-    LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, compare_sums, expect, fail, u32, u64, unusual,
+    LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, compare_sums, fail, u32, u64, unusual,
 )
 from .links cimport Links, read_links
 from .segments cimport Segments
 from .spaces cimport Space, read_space
-from .trees cimport TREE_SIZE, Records, read_tree
+from .trees cimport Records, read_tree
 from .types cimport Type
 from .values cimport Attributes, Values
 
@@ -309,23 +309,13 @@ cdef class Reader:
     cdef int _dense(self, const Message* m) except -1:
         """Find attributes that are in a heap."""
         cdef Known* k = self.k
-        cdef uint64_t at = 2, heap_address, tree_address, i
+        cdef uint64_t tree_address, i
         cdef Heap heap
         cdef Records records
         cdef Bytes one
         cdef const uint8_t* record
-        check(k, m.size >= 18, b"attribute info message", m.address, b"it is too short")
-        if m.data[0] != 0 or m.flags & SHARED:
-            unusual(k, b"an attribute info message of an unknown version", m.address)
-        if m.data[1] & 1:
-            check(k, m.size >= 20, b"attribute info message", m.address, b"it is too short")
-            at += 2
-        heap_address, tree_address = u64(m.data + at), u64(m.data + at + 8)
-        if heap_address == UNDEFINED:
+        if not open_dense(k, m, b"attribute info message", 2, 8, &heap, &tree_address):
             return 0
-        expect(k, tree_address, TREE_SIZE)
-        open_heap(k, heap_address, &heap)
-        check(k, heap.id_size == 8, b"fractal heap", heap_address, b"ids of a wrong size")
         records.owned = NULL
         try:
             read_tree(k, tree_address, NAME_TREE, RECORD, &records)

@@ -156,3 +156,10 @@ cdef inline int64_t product(int64_t n, int64_t size, int64_t limit) except -1:
     if n and size > limit // n:
         raise ValueError(f"an axis of {size} times {n} bytes does not fit {limit} bytes")
     return n * size
+
+
+cdef inline Py_ssize_t count_shuffled(const uint8_t[::1] source, const uint8_t[::1] target, int size) except -1:
+    """Return how many whole values fit into two buffers of equal size; "shuffle" leaves the bytes after them."""
+    if source.shape[0] != target.shape[0] or size < 1:
+        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
+    return source.shape[0] // size

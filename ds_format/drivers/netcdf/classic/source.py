@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....body.body import FIRST_SIZE, Body
-from ....errors import DsError
 from ...slabs import Slices
-from ..native import NativeHandle, NativeSource, NativeValues
+from ..native import NativeHandle, NativeSource, NativeValues, open_native
 from .recalled import catalog_of
 
 
@@ -30,28 +29,8 @@ class ClassicHandle(NativeHandle):
 
 
 def opened(body: Body) -> ClassicSource | None:
-    """Open a classic file; None if it is not one, or an unusual one, which the netCDF4 library must read.
-
-    Parameters
-    ----------
-    body : Body
-        The bytes of the file.
-
-    Raises
-    ------
-    FormatError
-        If the header of a classic file is wrong.
-    """
-    if body.head(FIRST_SIZE)[:4] not in classic.MAGIC:
-        return None
-    try:
-        with body.watch:
-            header = classic.read_header(body, share=True)
-        return ClassicSource(body, header)
-    except classic.Unusual:
-        return None
-    except DsError as error:
-        raise error.at(path=body.name)
+    """Open a classic file; see `native.open_native`."""
+    return open_native(body, classic.MAGIC, lambda body: ClassicSource(body, classic.read_header(body, share=True)))
 
 
 class ClassicSource(NativeSource):

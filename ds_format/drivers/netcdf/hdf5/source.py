@@ -18,7 +18,7 @@ from ....model.missing import default_fill
 from ...library.catalog import FileVariable
 from ...slabs import Slices, read_filled
 from ..by_library import log_reason, open_by_library
-from ..native import NativeHandle, NativeSource, NativeValues
+from ..native import NativeHandle, NativeSource, NativeValues, open_native
 from .description import FileOutline, outline
 from .recalled import catalog_of
 
@@ -104,28 +104,12 @@ class NetCDF4Handle(NativeHandle):
 
 
 def opened(body: Body) -> NetCDF4Source | None:
-    """Open a netCDF-4 file; None if it is another one, or has something unusual, so that the library must read it.
-
-    Parameters
-    ----------
-    body : Body
-        The bytes of the file.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged.
-    """
-    if body.head(FIRST_SIZE)[: len(hdf5.SIGNATURE)] != hdf5.SIGNATURE:
-        return None
-    try:
-        with body.watch:
-            return NetCDF4Source(body, outline(hdf5.read_file(body, scalars=True, share=True)))
-    except hdf5.Unusual as reason:
-        log_reason(body.name, str(reason))
-        return None
-    except DsError as error:
-        raise error.at(path=body.name)
+    """Open a netCDF-4 file; see `native.open_native`."""
+    return open_native(
+        body,
+        (hdf5.SIGNATURE,),
+        lambda body: NetCDF4Source(body, outline(hdf5.read_file(body, scalars=True, share=True))),
+    )
 
 
 class NetCDF4Source(NativeSource):
