@@ -54,6 +54,8 @@ class Body:
     """How many bytes a reader should ask for in one call, at most, where it decodes them to something else."""
     gap: int = 0
     """How many bytes apart two ranges may lie and still be read as one."""
+    is_far: bool = False
+    """Whether each read is a request that takes long. Then readers announce all bytes of a read before its first."""
     lends: bool = False
     """Whether what is read may be handed to users: it keeps the bytes alive, and changing it changes nothing else."""
     watch = Watch()
@@ -102,6 +104,18 @@ class Body:
                 offset, size = next(ranges_left)
                 target[at : at + size] = self.read(offset, size)
                 at += size
+
+    def announce(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Receive the ranges that will be read next, in any order, perhaps in parts and by several threads.
+
+        A body that is far fetches them side by side, and merges those that are closer than `gap`. The reads that follow
+        find them there. Other bodies do nothing, so readers need not compute the ranges unless `is_far`.
+
+        Parameters
+        ----------
+        offsets, sizes : (N,) int64
+            In bytes. Ranges may overlap. Their bytes may never be read.
+        """
 
     @abstractmethod
     def section(self, offset: int, size: int | None = None) -> Body:
