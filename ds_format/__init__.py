@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .api.verification import verify as verify
     from .api.writing import write as write
     from .base.text import escape as escape, unescape as unescape
+    from .body.remote.settings import remote as remote
     from .comparison.records import Difference as Difference, Differences as Differences
     from .dataset import Dataset as Dataset, validate as validate
     from .drivers.base import LossWarning as LossWarning, Problem as Problem
@@ -89,6 +90,7 @@ _MODULES = {
     "api.verification": "verify",
     "api.writing": "write",
     "base.text": "escape unescape",
+    "body.remote.settings": "remote",
     "comparison.records": "Difference Differences",
     "dataset": "Dataset validate",
     "drivers.base": "LossWarning Problem",

@@ -43,6 +43,8 @@ def read(
     skip_unsupported: bool = False,
     verify: bool = False,
     format: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
@@ -51,8 +53,9 @@ def read(
 
     Parameters
     ----------
-    filename : str, bytes or PathLike
-        The suffix determines the format. If it is unknown, the content does.
+    filename : str, bytes, PathLike, file object, bytearray or memoryview
+        A path, or an address such as `https://host/x.ds` or `s3://bucket/x.ds`. The suffix determines the format. If
+        it is unknown, the content does.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default. The mode decides what happens if one does not exist: see
         `ds_format.mode`.
@@ -89,6 +92,12 @@ def read(
         `checksum=True`; otherwise there is a warning. With a selection the whole variable is read for this.
     format : str, optional
         The format of the file, whatever its suffix and content: a name such as "netcdf", or a suffix such as "tsv".
+    storage_options : dict, optional
+        Options for an address: for web servers `headers`, `token`, `auth`, `cookies` and `ca_certs`; for buckets those
+        of obstore or s3fs; otherwise those of the file system of fsspec.
+    store : object, optional
+        The store that has the file, if `filename` is a path in one: a store of obstore, or of another library with its
+        method `get`, or a file system of fsspec.
 
     Returns
     -------
@@ -126,6 +135,8 @@ def read(
     >>> ds.read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
+    if type(filename) is not str or "://" in filename or storage_options is not None or store is not None:
+        filename = drivers.located(filename, storage_options, store)
     known = None if format is None else drivers.of_format(format)
     body = None
     if not (sel or range_ or at or between or mmap or jd or verify):
@@ -193,12 +204,14 @@ def open(
     strings: str = "object",
     skip_unsupported: bool = False,
     format: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> File:
     """Open a file. Only its header is read; variables are read when you index them.
 
     Parameters
     ----------
-    filename, unpack, mmap, strings, skip_unsupported, format
+    filename, unpack, mmap, strings, skip_unsupported, format, storage_options, store
         As `ds_format.read`.
 
     Returns
@@ -223,7 +236,7 @@ def open(
     """
     file, opened, _ = _views()
     source = opened(
-        filename,
+        drivers.located(filename, storage_options, store),
         unpack=unpack,
         masked=True,
         mmap=mmap,

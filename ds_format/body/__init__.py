@@ -6,6 +6,7 @@ stamp        what tells a file from another one that took its name, or from what
 target       a file that appears under its name when it is whole
 temporary    files and folders next to a target while it is written
 lock         who writes to a target
+remote       files that are elsewhere: on web servers, in buckets, in other file systems, in file objects
 
 Nothing in here knows a format. A pipe would keep the process waiting, and a device may never end, so what was opened is
 looked at, and not what the name stood for before. `kernels.files.opening` does so in one call with reading.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from abc import abstractmethod
 from typing import Any, BinaryIO, NoReturn
 
 from ..errors import explained
@@ -26,6 +28,69 @@ path_text = os.fsdecode
 """Returns a path (str, bytes or PathLike) as text."""
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
 """Error numbers for paths that are not files; the last one is for sockets."""
+
+
+class Address(os.PathLike[str]):
+    """A file that the operating system cannot open by a path. `ds_format.drivers.located` makes it.
+
+    As a path it is its name, for messages and for the format. Everything that reads opens it with `open`. Addresses are
+    equal if they lead to the same file with the same options.
+    """
+
+    __slots__ = ()
+    name: str
+    """For messages: without credentials, and without what follows `?` or `#`."""
+    suffix: str
+    """Suffix of the file, in lower case and with its dot; empty if there is none."""
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def open(self, first: int, last: int = 0) -> Any:
+        """Open the file with one request, and return its `Body`.
+
+        Parameters
+        ----------
+        first : int
+            Bytes from the start of the file that come with this request. A file that has no more is in memory.
+        last : int
+            Bytes from its end, requested side by side with the first ones.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError, OSError
+            If it cannot be read; the message names the address and the range of bytes.
+        """
+
+    def keep(self, body: Any) -> None:
+        """Let the next `open` return a body that is open already: the format of the file was recognised by it."""
+
+    @abstractmethod
+    def reopened(self, stamp: Any, known: tuple[tuple[int, bytes], ...] = ()) -> Any:
+        """Return the `Body` of a file that was opened before, without a request.
+
+        Parameters
+        ----------
+        stamp : Stamp
+            The stamp of the file then. Reading raises a ReplacedError if the file is another one by now.
+        known : tuple of (int, bytes)
+            Bytes that are known, and where they begin in the file.
+        """
+
+    @abstractmethod
+    def sibling(self, ending: str) -> Address:
+        """Return the address of an accompanying file, whose name is this one followed by `ending`."""
+
+
+def absolute(path: Any) -> Any:
+    """Return a path that any working directory can resolve, as text; an address is one already."""
+    return path if isinstance(path, Address) else os.path.abspath(path_text(path))
+
+
+def suffix_of(path: Any) -> str:
+    """Return the suffix of a path or address, in lower case and with its dot."""
+    return path.suffix if isinstance(path, Address) else os.path.splitext(path_text(path))[1].lower()
 
 
 def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 from ..errors import DsError, TruncatedError, explained
 from ..kernels.files import files, ranges
 from ..kernels.files.names import BINARY, creation_mode
-from . import Opened, open_file, path_text
+from . import Address, Opened, open_file, path_text
 from .stamp import Stamp, Watch
 
 FIRST_SIZE = 64 * 1024
@@ -419,14 +419,16 @@ class MemoryBody(Body):
         return memoryview(self.memory)[offset : offset + size]
 
 
-def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
+def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0) -> Body:
     """Open a file, and read its first bytes: in one call of the kernel, which closes a file that is read whole.
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    path : str, bytes, PathLike or Address
     first : int
         Bytes that are read. A file that has no more is in memory.
+    last : int
+        Bytes from the end that come with the first ones if the file is elsewhere.
 
     Raises
     ------
@@ -435,6 +437,9 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
     ReplacedError
         If a small file was modified each time it was read.
     """
+    if type(path) is not str and isinstance(path, Address):
+        body: Body = path.open(first, last)
+        return body
     try:
         opened = files.open_first(path, first)
     except FileNotFoundError as error:

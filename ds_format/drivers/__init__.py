@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..base.text import hint
-from ..body import NO_FILE, path_text
+from ..body import NO_FILE, Address, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
@@ -39,6 +39,7 @@ __all__ = [
     "is_sidecar",
     "is_store",
     "load",
+    "located",
     "meta",
     "of_existing",
     "of_format",
@@ -70,6 +71,40 @@ _MODULES = {
     "zds": "records.zds",
 }
 """Modules whose name is not that of the format."""
+
+
+def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Return a local path as it is, and everything else that names a file as an address.
+
+    All functions that open files take the result. It costs next to nothing for a local path.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, UPath, file object, bytearray or memoryview
+        `bytes` are a path.
+    storage_options : mapping, optional
+        Options of the library that reads the address.
+    store : object, optional
+        The store that has the file: one with the interface `Get` of obspec, or a file system of fsspec.
+
+    Returns
+    -------
+    str, bytes, PathLike or Address
+
+    Raises
+    ------
+    TypeError
+        If the path is none of these.
+    """
+    if storage_options is None and store is None:
+        if type(path) is str:
+            if "://" not in path:
+                return path
+        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
+            return path
+    from ..body.remote.addresses import address_of
+
+    return address_of(path, storage_options, store)
 
 
 def all_formats() -> Mapping[str, Format]:
@@ -106,8 +141,8 @@ def find(path: Any) -> Format:
     """
     name = path if type(path) is str else path_text(path)
     format = BY_SUFFIX.get(name[name.rfind(".") :])
-    if format is None:
-        format = of_suffix(os.path.splitext(name)[1].lower())
+    if format is None or type(path) is not str:
+        format = of_suffix(suffix_of(path))
     if format is None:
         raise DriverError(f"unknown file format: expected one of {' '.join(sorted(BY_SUFFIX))}", path=name)
     return format
@@ -140,7 +175,7 @@ def of_format(name: str) -> Format:
 
 def is_known(path: Any) -> bool:
     """Return whether the suffix of a file is that of a format."""
-    return of_suffix(os.path.splitext(path_text(path))[1].lower()) is not None
+    return of_suffix(suffix_of(path)) is not None
 
 
 def is_store(path: Any) -> bool:
@@ -162,14 +197,15 @@ def find_existing(path: Any) -> Format:
     try:
         return find(path)
     except DriverError as error:
-        try:
-            os.stat(path)
-        except FileNotFoundError as absent:
-            raise explained(absent) from None
-        if is_store(path):
-            return FORMATS["zds"]
-        if os.path.isdir(path):
-            raise DriverError("a folder that is not a ZDS store: expected a file", path=path_text(path)) from None
+        if not isinstance(path, Address):
+            try:
+                os.stat(path)
+            except FileNotFoundError as absent:
+                raise explained(absent) from None
+            if is_store(path):
+                return FORMATS["zds"]
+            if os.path.isdir(path):
+                raise DriverError("a folder that is not a ZDS store: expected a file", path=path_text(path)) from None
         format = recognise(path)
         if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
@@ -192,6 +228,8 @@ def recognise(path: Any) -> Format | None:
         if error.errno in NO_FILE:
             return None
         raise
+    if isinstance(path, Address):
+        path.keep(file)
     formats = [*reversed(BUILT_IN.values()), *(one for one in all_formats().values() if one.name not in BUILT_IN)]
     first = file.head(FIRST_SIZE)
     for format in formats:
@@ -301,21 +339,26 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
         raise DriverError(f"{names} is not possible with this format", path=path_text(path))
     if format.is_positioned:
         return load(format).open(path, **wanted)
-    absolute = os.path.abspath(path_text(path))
+    where = absolute(path)
+    is_elsewhere = isinstance(path, Address)
+    if is_elsewhere and not format.takes_body:
+        raise DriverError(f"files of the format {format.name} are only read by a local path", path=path_text(path))
     if format.takes_body and body is None:
-        body = open_body(path)
+        body = open_body(path, FIRST_SIZE, format.last if is_elsewhere else 0)
     if body is not None and body.watch.stamp is not None:
         watch, stamp = body.watch, body.watch.stamp
+    elif is_elsewhere:  # a file object, which is here for as long as the source
+        watch, stamp = Watch(), Stamp(0 if body is None else body.size, 0, b"", "", 0)
     else:
         stamp = Stamp.of_path(path_text(path))  # taken before the file is opened
-        watch = Watch(absolute, stamp)
+        watch = Watch(where, stamp)
     with watch:
         opened_before = {"body": body, "stamp": stamp} if format.takes_body else {}
         reopened: Any = load(format).open(path, **opened_before, **wanted)
-    reopened.origin = Origin(absolute, format.name, wanted, stamp)
+    reopened.origin = Origin(where, format.name, wanted, stamp)
     if reopened.is_watched_by_path:
         # the descriptor of the body would stay open as long as the source, so the path is watched
-        reopened.watch = Watch(absolute, stamp)
+        reopened.watch = watch if is_elsewhere else Watch(where, stamp)
     opened: Source = reopened
     return opened
 

@@ -111,6 +111,8 @@ class Format(NamedTuple):
     """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
     takes_body: bool = False
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
+    last: int = 0
+    """Bytes from the end of a file that have metadata, so that they are requested with the first ones."""
 
 
 def _binpickle() -> Driver:
@@ -361,6 +363,7 @@ BUILT_IN = {
             dates=True,
             masks=True,
             takes_body=True,
+            last=FIRST_SIZE,
         ),
         Format(
             "zds",

@@ -14,7 +14,7 @@ import numpy as np
 from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
-from ..body import Opened, open_file, path_text
+from ..body import Address, Opened, open_file, path_text
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
 from ..errors import DsError, MissingError, ReplacedError
@@ -200,19 +200,21 @@ class PositionedHandle(Indexed):
 
     Attributes
     ----------
-    path, key, stamp
+    path : str or Address
+        Absolute path, or the address of a file that is elsewhere.
+    key, stamp
         See `drivers.base.Handle`.
     body : int
         Size of the header, in bytes from the start of the file.
     """
 
-    path: str
+    path: Any
     key: str
     stamp: Stamp
     body: int
 
     @staticmethod
-    def stamp_of(path: str, watch: Watch, header: Any) -> Stamp:
+    def stamp_of(path: Any, watch: Watch, header: Any) -> Stamp:
         """Return the stamp of a file, to detect later that it was replaced or modified.
 
         A small file is closed by now. If another file has its name, its header has another digest. Or it has the same
@@ -220,12 +222,15 @@ class PositionedHandle(Indexed):
 
         Parameters
         ----------
-        path : str
+        path : str or Address
+            The stamp of a file that is elsewhere has its version instead of a digest.
         watch : Watch
             Watch of the file, if it is open.
         header : buffer
             Its bytes before the data.
         """
+        if isinstance(path, Address):
+            return watch.stamp or Stamp(len(header), 0, digest(header), "", 0)
         if watch.stamp is None:
             return Stamp.of(os.stat(path), digest(header))
         return watch.stamp._replace(digest=digest(header))
@@ -236,6 +241,8 @@ class PositionedHandle(Indexed):
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Return the variable or a part of it; see `drivers.base.Handle`."""
+        if isinstance(self.path, Address):
+            return self._read_elsewhere(index)
         try:
             opened = open_file(self.path)
         except OSError as error:
@@ -248,6 +255,18 @@ class PositionedHandle(Indexed):
                 return self._read(file, index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(self.key))
+
+    def _read_elsewhere(self, index: tuple[Any, ...] | None) -> Any:
+        """Read from a file that has no path. Each answer is compared with the stamp."""
+        try:
+            return self._read(self.path.reopened(self.stamp, self.known), index)
+        except DsError as error:
+            raise error.at(path=self.path.name, variable=unescape(self.key))
+
+    @property
+    def known(self) -> tuple[tuple[int, bytes], ...]:
+        """Bytes of a file that is elsewhere, and where they begin: they came with its header."""
+        return ()
 
     def _digest(self, file: Body, status: os.stat_result) -> bytes:
         """Return the digest of the first `body` bytes of the file."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...base.once import once
 from ...base.text import unescape
-from ...body import Opened
-from ...body.body import Body
+from ...body import Address, Opened, absolute
+from ...body.body import FIRST_SIZE, Body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec import legacy
@@ -56,6 +56,7 @@ class DsSource(Opened):
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
         file, self._data = open_line(path)
         self.path = file.name
+        self._where = path
         self.strings = strings
         self._verify = verify
         try:
@@ -131,17 +132,28 @@ class DsSource(Opened):
     def handle(self, name: str) -> DsHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         version, body = self.header.version, self.header.body
-        return DsHandle(self._absolute, name, self._stamp, body, version, self.variable(name))
+        var = self.variable(name)
+        return DsHandle(self._absolute, name, self._stamp, body, version, var, self._known(var))
+
+    def _known(self, var: VarHeader) -> tuple[tuple[int, bytes], ...]:
+        """Return the bytes of a variable of a remote file that came with the header: a handle needs no request then."""
+        if not isinstance(self._where, Address) or var.type is None or var.size is None:
+            return ()
+        start = self.header.body + var.offset
+        is_plain = var.type.is_number and not var.missing
+        size = math.prod(var.size) * var.type.size if is_plain else var.length
+        first = self._opened.head(FIRST_SIZE)
+        return ((start, bytes(first[start : start + size])),) if 0 < size <= len(first) - start else ()
 
     @once
-    def _absolute(self) -> str:
-        return os.path.abspath(self.path)
+    def _absolute(self) -> Any:
+        return absolute(self._where)
 
     @once
     def _stamp(self) -> Stamp:
         """Stamp of the file, to detect that it was replaced or modified."""
         header = memoryview(self._data)[: self.header.body]
-        return DsHandle.stamp_of(self.path, self.watch, header)
+        return DsHandle.stamp_of(self._absolute, self.watch, header)
 
     @once
     def sums(self) -> Sums | None:
@@ -275,10 +287,13 @@ class DsHandle(PositionedHandle):
         Version of the format.
     var : VarHeader
         Header of the variable.
+    known : tuple of (int, bytes)
+        See `PositionedHandle`.
     """
 
     version: str
     var: VarHeader
+    known: tuple[tuple[int, bytes], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...] | None:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...base.text import unescape
-from ...body import path_text
-from ...body.body import FIRST_SIZE, Body, MemoryBody, opened_body
+from ...body import Address, path_text
+from ...body.body import FIRST_SIZE, Body, MemoryBody, open_body, opened_body
 from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES, decode, decode_in_one_read
@@ -52,6 +52,8 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     unpack : bool or None
         As for `packing.is_unpacked_by`.
     """
+    if type(path) is not str and isinstance(path, Address):
+        return _read_elsewhere(open_body(path), keys, full, strings, unpack)
     dataset = Dataset()
     try:
         rest = _small.read(path, dataset, keys, full)
@@ -61,6 +63,23 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
             _decode_rest(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=path_text(path))
+    return dataset
+
+
+def _read_elsewhere(
+    file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset:
+    """Read a dataset from a file that has no path; see `read`."""
+    dataset = Dataset()
+    try:
+        if file.is_in_memory:
+            rest = _small.fill(bytearray(file.memory), dataset, keys, full)
+            if rest is not None or unpack:
+                _decode_rest(dataset, rest, keys, full, strings, unpack)
+        else:
+            _read_larger(dataset, file, keys, full, strings, unpack)
+    except DsError as error:
+        raise error.at(path=file.name)
     return dataset
 
 

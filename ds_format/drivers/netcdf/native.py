@@ -206,13 +206,13 @@ class NativeSource(Opened):
         return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name)
 
     @once
-    def _absolute(self) -> str:
-        return os.path.abspath(self.path)
+    def _absolute(self) -> Any:
+        return self.origin.path
 
     @once
     def _stamp(self) -> Stamp:
         """The stamp that shows whether the file was replaced."""
-        return self.handles.stamp_of(self.path, self.watch, self.head())
+        return self.handles.stamp_of(self._absolute, self.watch, self.head())
 
     def close(self) -> None:
         """Release the file, which is closed when no thread reads it any more. A file in memory stays readable."""

@@ -1,0 +1,14 @@
+"""Files that are elsewhere. A reader takes their `Body`, as it does of a local file.
+
+addresses    what the user names → an address; opening it
+handed       file objects and buffers
+fetching     the body of a remote file: ranges, merged and requested side by side
+web          web servers, by urllib3
+objects      buckets, by obstore, and stores of other libraries with the same interface
+filesystems  everything else, by fsspec
+stores       what these three have in common
+settings     how ranges are requested
+
+A store has two verbs: the first bytes with size and version of the file, and a range. Libraries are imported for the
+first address that needs them.
+"""

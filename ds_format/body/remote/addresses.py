@@ -1,0 +1,248 @@
+"""Where files are that have no path: addresses, paths in stores, file objects and buffers."""
+
+from __future__ import annotations
+
+import os
+import re
+import urllib.parse
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import Address
+from ..body import Body, MemoryBody
+from ..stamp import Stamp
+from .fetching import Fetcher, RemoteBody, open_remote
+from .filesystems import SystemStore, file_system
+from .handed import body_of, is_handed, name_of
+from .objects import SCHEMES, ObjectStore, bucket_store
+from .stores import Store
+from .web import HttpStore
+
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(://|::)")
+"""The start of an address; anything else is a path."""
+LOCAL = ("file", "local")
+"""Schemes of addresses that are paths."""
+
+
+class RemoteAddress(Address):
+    """A file of which ranges are requested."""
+
+    __slots__ = ()
+    _kept: list[Body]
+
+    @abstractmethod
+    def store(self) -> Store:
+        """Return access to the file."""
+
+    def keep(self, body: Body) -> None:
+        """Keep a body for the next `open`; see `Address`."""
+        self._kept[:] = [body]
+
+    def open(self, first: int, last: int = 0) -> Body:
+        """Open the file with one request; see `Address`."""
+        try:
+            return self._kept.pop()
+        except IndexError:
+            return open_remote(self.name, self.store(), first, last)
+
+    def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
+        """Return the body of a file that was opened before; see `Address`."""
+        version = stamp.digest.decode() or None
+        return RemoteBody(Fetcher(self.name, self.store(), stamp.size, version, known), 0, stamp.size)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlAddress(RemoteAddress):
+    """A URL, and the options that the library for it gets. Picklable, with its options."""
+
+    url: str = field(repr=False)
+    options: Mapping[str, Any] = field(repr=False, hash=False)
+    name: str
+    suffix: str
+    _kept: list[Body] = field(default_factory=list, repr=False, compare=False)
+
+    def __reduce__(self) -> Any:
+        return UrlAddress.of, (self.url, self.options)
+
+    def __dask_tokenize__(self) -> Any:
+        return "UrlAddress", self.url, sorted(self.options)
+
+    @classmethod
+    def of(cls, url: str, options: Mapping[str, Any] | None) -> UrlAddress:
+        """Return the address of a URL."""
+        return cls(url, dict(options or {}), plain_name(url), suffix_of_url(url))
+
+    def store(self) -> Store:
+        """Return access to the file, by the library for its scheme."""
+        scheme = self.url.partition("://")[0].lower()
+        if scheme in ("http", "https"):
+            return HttpStore(self.url, self.options, self.name)
+        if scheme in SCHEMES:
+            return ObjectStore(*bucket_store(self.url, self.options))
+        return SystemStore(*file_system(self.url, self.options))
+
+    def sibling(self, ending: str) -> UrlAddress:
+        """Return the address of an accompanying file."""
+        first, chain, rest = self.url.partition("::")
+        path, mark, query = _split_query(first)
+        return UrlAddress.of(f"{path}{ending}{mark}{query}{chain}{rest}", self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress(RemoteAddress):
+    """A path in a store with the interface of obspec, or in a file system of fsspec. Picklable if the store is."""
+
+    container: Any = field(repr=False)
+    path: str
+    name: str
+    suffix: str
+    _kept: list[Body] = field(default_factory=list, repr=False, compare=False)
+
+    def __reduce__(self) -> Any:
+        return StoreAddress.of, (self.container, self.path)
+
+    def __dask_tokenize__(self) -> Any:
+        return "StoreAddress", repr(self.container), self.path
+
+    @classmethod
+    def of(cls, container: Any, path: str) -> StoreAddress:
+        """Return the address of a path in a store."""
+        return cls(container, path, path, os.path.splitext(path)[1].lower())
+
+    def store(self) -> Store:
+        """Return access to the file."""
+        if hasattr(self.container, "cat_file"):
+            return SystemStore(self.container, self.path)
+        return ObjectStore(self.container, self.path)
+
+    def sibling(self, ending: str) -> StoreAddress:
+        """Return the address of an accompanying file."""
+        return StoreAddress.of(self.container, self.path + ending)
+
+
+class HandedAddress(Address):
+    """A file object or a buffer. It belongs to its process.
+
+    Parameters
+    ----------
+    thing : file object, bytearray or memoryview
+    """
+
+    __slots__ = ("_body", "name", "suffix", "thing")
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+        self.name = name_of(thing)
+        self.suffix = ""
+        self._body: Body | None = None
+
+    def open(self, first: int, last: int = 0) -> Body:
+        """Return the bytes of the object; what it cannot seek is read once."""
+        if self._body is None:
+            body = body_of(self.thing, self.name)
+            if not isinstance(body, MemoryBody):
+                return body
+            self._body = body
+        return self._body
+
+    def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
+        """Return the bytes of the object."""
+        return self.open(0)
+
+    def sibling(self, ending: str) -> Address:
+        """Raise a FileNotFoundError: nothing is next to a file object."""
+        raise FileNotFoundError(None, "a file object has no accompanying files: give the path or address", self.name)
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled.
+
+        Raises
+        ------
+        TypeError
+            Always; it says what to do instead.
+        """
+        raise TypeError(
+            f"{self.name}: a file object cannot be sent to another process: give the path or address, as text"
+        )
+
+
+def address_of(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Return a local path as it is, and everything else as an address.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, UPath, file object, bytearray or memoryview
+    storage_options : mapping, optional
+        Options of the library that reads the address: headers, credentials, endpoints.
+    store : obspec.Get or fsspec.AbstractFileSystem, optional
+        The store that has the file. The path is a path in it.
+
+    Returns
+    -------
+    str, bytes, PathLike or Address
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(path, Address):
+        return path
+    if store is not None:
+        if storage_options is not None:
+            raise TypeError("storage_options: a store has its own options")
+        return StoreAddress.of(store, os.fspath(path) if isinstance(path, os.PathLike) else str(path))
+    if isinstance(path, str):
+        return _of_text(path, storage_options)
+    protocol = getattr(path, "protocol", None)
+    if isinstance(protocol, str) and hasattr(path, "storage_options") and hasattr(path, "path"):
+        return _of_text(str(path) if protocol else path.path, {**path.storage_options, **(storage_options or {})})
+    if hasattr(path, "fs") and isinstance(getattr(path, "path", None), str):  # a file of fsspec, open or not
+        return StoreAddress.of(path.fs, path.path)
+    if isinstance(path, (bytes, os.PathLike)):
+        return path
+    if is_handed(path):
+        return HandedAddress(path)
+    expected = "a path, an address, a file object, a bytearray or a memoryview"
+    raise TypeError(f"found {type(path).__name__}, expected {expected}")
+
+
+def _of_text(path: str, options: Mapping[str, Any] | None) -> Any:
+    if not ADDRESS.match(path):
+        return path
+    scheme, _, rest = path.partition("://")
+    if scheme.lower() in LOCAL and "::" not in path:
+        return urllib.parse.unquote(rest) if scheme.lower() == "file" else rest
+    return UrlAddress.of(path, options)
+
+
+def _split_query(url: str) -> tuple[str, str, str]:
+    """Return a URL up to its query or fragment, the mark where that begins, and the rest."""
+    found = re.search(r"[?#]", url) if re.match(r"https?://", url, re.IGNORECASE) else None
+    return (url, "", "") if found is None else (url[: found.start()], found[0], url[found.end() :])
+
+
+def plain_name(url: str) -> str:
+    """Return a URL without user, password, query and fragment.
+
+    Examples
+    --------
+    >>> plain_name("https://me:secret@host/a.ds?token=1"), plain_name("zip://a.ds::https://host/p.zip?x#y")
+    ('https://host/a.ds', 'zip://a.ds::https://host/p.zip')
+    """
+    parts = [re.sub(r"(?<=://)[^/@]*@", "", _split_query(part)[0]) for part in url.split("::")]
+    return "::".join(parts)
+
+
+def suffix_of_url(url: str) -> str:
+    """Return the suffix of the file at a URL: of the first part of a chain that names one.
+
+    Examples
+    --------
+    >>> suffix_of_url("https://host/a.DS?x=b.nc"), suffix_of_url("simplecache::s3://bucket/a.nc")
+    ('.ds', '.nc')
+    """
+    first = next((part for part in url.split("::") if "://" in part), url)
+    return os.path.splitext(_split_query(first)[0].partition("://")[2])[1].lower()

@@ -1,0 +1,77 @@
+"""All other file systems, and chains of them such as `zip://a.ds::https://host/pack.zip`, by fsspec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...base.optional import library
+from .stores import EXTRA, Answer, mapped
+
+VERSIONS = ("ETag", "etag", "md5", "generation", "LastModified", "last_modified", "mtime", "created", "CRC")
+"""What file systems report of a file, best first, that differs if its content does."""
+
+
+def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the file system of fsspec for an address, and the path in it."""
+    fsspec = library("fsspec.core", EXTRA, f"the address {url.partition('?')[0]}")
+    try:
+        system, path = fsspec.url_to_fs(url, **options)
+    except Exception as error:
+        raise mapped(error) from error
+    return system, path
+
+
+class SystemStore:
+    """A file in a file system of fsspec; see `stores.Store`.
+
+    Answers have bytes and nothing else, so size and version cost a request each time they are needed.
+
+    Parameters
+    ----------
+    system : fsspec.AbstractFileSystem
+    path : str
+    """
+
+    def __init__(self, system: Any, path: str):
+        self._system = system
+        self._path = path
+
+    def first(self, size: int) -> Answer:
+        """Return the first bytes."""
+        known = self._info()
+        n = min(size, known.size or 0)
+        return known._replace(data=self._bytes(0, n) if n else b"")
+
+    def last(self, size: int) -> None:
+        """Return None: where the last bytes are is known only after the first request."""
+
+    def get(self, start: int, stop: int) -> Answer:
+        """Return a range of bytes."""
+        return Answer(self._bytes(start, stop), None, None)
+
+    def now(self) -> Answer:
+        """Return size and version of the file now."""
+        return self._info()
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        try:
+            # by keywords: s3fs takes the second positional argument for a version
+            data: bytes = self._system.cat_file(self._path, start=start, end=stop)
+        except Exception as error:
+            raise mapped(error) from error
+        return data
+
+    def _info(self) -> Answer:
+        try:
+            self._system.invalidate_cache(self._system._parent(self._path))  # noqa: SLF001 - listings are kept
+            info = self._system.info(self._path)
+        except Exception as error:
+            raise mapped(error) from error
+        if info.get("type") == "directory":
+            raise IsADirectoryError(None, "it is a folder, expected a file")
+        size = info.get("size")
+        if size is None:
+            raise OSError(None, "its size is unknown")
+        version = next((str(info[name]) for name in VERSIONS if info.get(name) is not None), None)
+        return Answer(b"", int(size), version)

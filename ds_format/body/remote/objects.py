@@ -1,0 +1,118 @@
+"""Buckets, by obstore, and files in any store with the interface `Get` of obspec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...base.optional import library
+from .settings import current
+from .stores import EXTRA, Answer, mapped
+
+SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "abfs", "abfss": "abfss"}
+"""Schemes of addresses of buckets, and those that obstore knows for them."""
+KEYS = {
+    "key": "access_key_id",
+    "secret": "secret_access_key",
+    "token": "token",
+    "anon": "skip_signature",
+    "endpoint_url": "endpoint",
+    "region_name": "region",
+    "profile": "profile",
+}
+"""Names of options that s3fs and others have → those of obstore."""
+
+
+def bucket_store(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return a store of obstore for the bucket of an address, and the path of the file in it.
+
+    Parameters
+    ----------
+    url : str
+    options : mapping
+        Those of obstore, or those that s3fs, gcsfs and adlfs have for credentials, endpoint and region.
+
+    Raises
+    ------
+    OSError
+        If obstore does not know an option.
+    """
+    obstore = library("obstore.store", EXTRA, "addresses of buckets")
+    scheme, _, rest = url.partition("://")
+    bucket, _, path = rest.partition("/")
+    config: dict[str, Any] = {}
+    for name, value in {**options.get("client_kwargs", {}), **options}.items():
+        if name != "client_kwargs":
+            config[KEYS.get(name, name)] = value
+    seconds = f"{current().timeout:g}s"
+    client: dict[str, Any] = {"timeout": seconds, "connect_timeout": seconds, **config.pop("client_options", {})}
+    if str(config.get("endpoint", "")).startswith("http://"):
+        client["allow_http"] = True
+    try:
+        address = f"{SCHEMES[scheme.lower()]}://{bucket}"
+        # requests are repeated by us, within the time allowed
+        store = obstore.from_url(address, client_options=client, retry_config={"max_retries": 0}, **config)
+    except Exception as error:
+        raise mapped(error) from error
+    return store, path
+
+
+class ObjectStore:
+    """A file in a store with the method `get`; see `stores.Store`.
+
+    Parameters
+    ----------
+    store : obspec.Get
+    path : str
+        Path of the file in the store.
+    """
+
+    def __init__(self, store: Any, path: str):
+        self._store = store
+        self._path = path
+
+    def first(self, size: int) -> Answer:
+        """Return the first bytes."""
+        try:
+            return self._get((0, size))
+        except OSError:
+            # a range of an empty file does not exist
+            answer = self._meta()
+            if answer.size:
+                raise
+            return answer
+
+    def last(self, size: int) -> None:
+        """Return None: not all stores can count from the end."""
+
+    def get(self, start: int, stop: int) -> Answer:
+        """Return a range of bytes."""
+        return self._get((start, stop))
+
+    def now(self) -> None:
+        """Return None: each answer has size and version."""
+
+    def _get(self, span: tuple[int, int]) -> Answer:
+        try:
+            result = self._store.get(self._path, options={"range": span})
+            return Answer(memoryview(_buffer(result)), *_size_and_version(result.meta))
+        except Exception as error:
+            raise mapped(error) from error
+
+    def _meta(self) -> Answer:
+        try:
+            head = getattr(self._store, "head", None)
+            meta = self._store.get(self._path).meta if head is None else head(self._path)
+            return Answer(b"", *_size_and_version(meta))
+        except Exception as error:
+            raise mapped(error) from error
+
+
+def _buffer(result: Any) -> Any:
+    data = result.bytes() if hasattr(result, "bytes") else result.buffer()
+    return data if isinstance(data, (bytes, bytearray, memoryview)) else memoryview(data)
+
+
+def _size_and_version(meta: Mapping[str, Any]) -> tuple[int, str | None]:
+    version = meta.get("e_tag") or meta.get("version") or meta.get("last_modified")
+    return int(meta["size"]), None if version is None else str(version)

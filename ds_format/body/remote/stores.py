@@ -1,0 +1,142 @@
+"""What all stores of remote files have in common: their two verbs, and their errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from ...errors import DsError
+from .settings import current
+
+EXTRA = "ds-format-cython[remote]"
+"""What pip installs for remote files."""
+FIRST_PAUSE = 0.1
+"""Seconds before the first repetition of a request; each later pause has twice the length."""
+
+T = TypeVar("T")
+
+
+class Answer(NamedTuple):
+    """The answer to a request."""
+
+    data: Any
+    """A buffer: the bytes of the range, or fewer."""
+    size: int | None
+    """Size of the whole file in bytes; None if it was not reported."""
+    version: str | None
+    """What tells this content of the file from any other; None if it was not reported."""
+
+
+class Store(Protocol):
+    """Access to one remote file. Any number of threads may call it at the same time.
+
+    Its methods raise a `TemporaryFailure` if repeating the request may help, and otherwise the OSError
+    for the user.
+    """
+
+    def first(self, size: int) -> Answer:
+        """Return the first bytes, and the size of the file. The data are the whole file if it does not have more."""
+        ...
+
+    def last(self, size: int) -> tuple[int, Answer] | None:
+        """Return the last bytes, and where they begin; None if only their position can be requested."""
+        ...
+
+    def get(self, start: int, stop: int) -> Answer:
+        """Return the bytes from `start` up to `stop` (exclusive), or fewer but at least one, from `start` on."""
+        ...
+
+    def now(self) -> Answer | None:
+        """Return size and version of the file now, without data; None if each answer reports them."""
+        ...
+
+
+class TemporaryFailure(OSError):
+    """A failure after which repeating the request may help.
+
+    Parameters
+    ----------
+    message : str
+    wait : float, optional
+        Seconds that the server asks to wait before.
+    """
+
+    def __init__(self, message: str, wait: float | None = None):
+        super().__init__(message)
+        self.message = message
+        self.wait = wait
+
+
+def repeated(request: Callable[[], T], name: str, what: str) -> T:
+    """Call a function that makes a request, and repeat it after temporary failures.
+
+    Parameters
+    ----------
+    request : callable
+    name : str
+        The file, for messages.
+    what : str
+        What is requested, for messages.
+
+    Raises
+    ------
+    OSError
+        If it fails too often, or the time allowed is over. It names the file and what was requested.
+    """
+    settings = current()
+    end = time.monotonic() + settings.timeout
+    pause = FIRST_PAUSE
+    for i in range(settings.retries + 1):
+        try:
+            return request()
+        except TemporaryFailure as error:
+            failure, wait = error, max(pause, error.wait or 0)
+        except DsError:
+            raise
+        except OSError as error:
+            raise _described(error, name, what) from error
+        if i == settings.retries or time.monotonic() + wait > end:
+            break
+        time.sleep(wait)
+        pause *= 2
+    tries = f" ({i + 1} attempts)" if i else ""
+    raise OSError(errno.EIO, f"{what}: {failure.message}{tries}", name) from failure
+
+
+def _described(error: OSError, name: str, what: str) -> OSError:
+    """Return an error that names the file and the request, of the same kind as an error of a store."""
+    message = error.strerror if error.filename is None and error.strerror else str(error)
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(errno.ENOENT, message or os.strerror(errno.ENOENT), name)
+    if isinstance(error, PermissionError):
+        return PermissionError(errno.EACCES, message or os.strerror(errno.EACCES), name)
+    return OSError(error.errno or errno.EIO, f"{what}: {message}", name)
+
+
+def mapped(error: Exception) -> OSError:
+    """Return the error for the user in place of an exception of a library, by the names of its classes.
+
+    Each library has its own tree of exceptions, of which not all are OSErrors.
+    """
+    kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
+    message = first_line(error)
+    if "NotFound" in kinds or "NoSuch" in message:
+        return FileNotFoundError(errno.ENOENT, message)
+    if re.search("Permission|Unauthenticated|Unauthorized|NoCredentials", kinds) or re.search(r"\b40[13]\b", message):
+        return PermissionError(errno.EACCES, message)
+    if isinstance(error, (ValueError, TypeError, NotImplementedError)) or "NotSupported" in kinds:
+        return OSError(errno.EINVAL, message)
+    return TemporaryFailure(message)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an exception, or its kind if there is none.
+
+    Libraries add further lines for developers, in which there may be whole requests with signatures.
+    """
+    line = str(error).strip().partition("\n")[0]
+    return re.sub(r"(?<=\w)\?[^\s'\")]+", "", line) or type(error).__name__
