@@ -114,6 +114,16 @@ binpickle.dump(np.arange(6.0), "x.bpk", codec="lz4")
 print(binpickle.load("x.bpk").sum())
 """,
     ),
+    "remote": Use(
+        ("urllib3", "obstore", "fsspec"),
+        """
+import http.server, threading
+http.server.SimpleHTTPRequestHandler.log_message = lambda *args: None
+server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(ds.read(f"http://127.0.0.1:{server.server_address[1]}/x.ds")["x"].sum())
+""",
+    ),
 }
 
 

@@ -139,7 +139,7 @@ class HandedAddress(Address):
         self._body: Body | None = None
 
     def open(self, first: int, last: int = 0) -> Body:
-        """Return the bytes of the object; what it cannot seek is read once."""
+        """Return the bytes of the object. If it cannot seek, it is read once."""
         if self._body is None:
             body = body_of(self.thing, self.name)
             if not isinstance(body, MemoryBody):

@@ -1,4 +1,4 @@
-"""The body of a remote file: what is known of its bytes, and requests for the rest."""
+"""The body of a remote file: the bytes that are known, and requests for the others."""
 
 from __future__ import annotations
 

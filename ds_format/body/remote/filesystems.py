@@ -9,7 +9,7 @@ from ...base.optional import library
 from .stores import EXTRA, Answer, mapped
 
 VERSIONS = ("ETag", "etag", "md5", "generation", "LastModified", "last_modified", "mtime", "created", "CRC")
-"""What file systems report of a file, best first, that differs if its content does."""
+"""Properties that file systems report of a file and that differ if its content does, best first."""
 
 
 def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:

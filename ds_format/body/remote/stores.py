@@ -1,4 +1,4 @@
-"""What all stores of remote files have in common: their two verbs, and their errors."""
+"""The parts that all stores of remote files have in common: their two verbs, and their errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import DsError
 from .settings import current
 
 EXTRA = "ds-format-cython[remote]"
-"""What pip installs for remote files."""
+"""The package that pip installs for remote files."""
 FIRST_PAUSE = 0.1
 """Seconds before the first repetition of a request; each later pause has twice the length."""
 
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     size: int | None
     """Size of the whole file in bytes; None if it was not reported."""
     version: str | None
-    """What tells this content of the file from any other; None if it was not reported."""
+    """Identifies this content of the file; None if it was not reported."""
 
 
 class Store(Protocol):
@@ -80,7 +80,7 @@ def repeated(request: Callable[[], T], name: str, what: str) -> T:
     name : str
         The file, for messages.
     what : str
-        What is requested, for messages.
+        The bytes that are requested, for messages.
 
     Raises
     ------
