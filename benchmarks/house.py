@@ -73,7 +73,7 @@ sys.setprofile(None)
 print(*files, sep="\\n", file=stdout)
 """
 
-READ = "import ds_format; ds_format.read('sample.ds')"
+READ = "import ds_format; ds_format.read('{}.ds')"
 LOADED = """
 import json, sys
 print(json.dumps({name: getattr(module, "__file__", None) for name, module in sys.modules.items()}))
@@ -237,6 +237,7 @@ def prepare(folder: Path) -> None:
     """Create the files that the programs read."""
     shutil.copy(SAMPLE, folder / "sample.nc")
     ds.convert(SAMPLE, folder / "sample.ds")
+    ds.write(folder / "plain.ds", {"x": [1.0, 2.0, 3.0], ".": {"x": {".dims": ["t"], "units": "m"}}})
     dataset = ds.read(SAMPLE, unpack=False)
     properties = dataset["."]["."].setdefault(".netcdf", {})
     properties["format"] = "NETCDF3_CLASSIC"
@@ -251,6 +252,7 @@ def _write_deflated(path: Path) -> None:
 
 def _python(folder: Path, program: str, *prefix: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules
     command = [*prefix, sys.executable, "-c", program]
     return subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
 
@@ -261,17 +263,23 @@ def files_that_run(folder: Path, program: str) -> list[str]:
     return sorted(str(path.relative_to(PACKAGE)) for path in paths if path.is_relative_to(PACKAGE))
 
 
-def first_read(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the Python modules and the kernels that the first read of a process loads."""
-    files = json.loads(_python(folder, f"{READ}\n{LOADED}"))
-    ours = {name: file for name, file in files.items() if name.partition(".")[0] == "ds_format"}
-    kernels = sorted(name for name, file in ours.items() if not file.endswith(".py"))
+def loaded(folder: Path, program: str) -> dict[str, str | None]:
+    """Return the modules that a program loads, and the file of each."""
+    files: dict[str, str | None] = json.loads(_python(folder, f"{program}\n{LOADED}"))
+    return files
+
+
+def first_read(folder: Path, name: str = "sample") -> tuple[list[str], list[str]]:
+    """Return the Python modules and the kernels of the package that the first read of a process loads."""
+    files = loaded(folder, READ.format(name))
+    ours = {module: file for module, file in files.items() if module.partition(".")[0] == "ds_format"}
+    kernels = sorted(module for module, file in ours.items() if not str(file).endswith(".py"))
     return sorted(ours.keys() - set(kernels)), kernels
 
 
-def start_up(folder: Path, rounds: int = 15) -> float:
+def start_up(folder: Path, name: str, rounds: int = 15) -> float:
     """Return the additional time, in ms, of a process that reads a small file, compared with importing NumPy."""
-    programs = (f"import numpy; {READ}", "import numpy")
+    programs = (f"import numpy; {READ.format(name)}", "import numpy")
     least = [math.inf, math.inf]
     for _ in range(rounds):
         for i, program in enumerate(programs):
@@ -308,7 +316,8 @@ def rows() -> Iterator[tuple[str, object]]:
         python, kernels = first_read(folder)
         yield "modules of ours that the first read loads", len(python) + len(kernels)
         yield "kernels among them", len(kernels)
-        yield "time of a process that reads, above `import numpy`", f"{start_up(folder):.0f} ms"
+        yield "time of a process that reads, above `import numpy`", f"{start_up(folder, 'plain'):.0f} ms"
+        yield "the same with a mask, which loads `numpy.ma`", f"{start_up(folder, 'sample'):.0f} ms"
         yield "opens + stats, one read of a compressed netCDF-4 file", path_calls(folder)
     for group in circles():
         yield f"circle around {group[0]}", f"{len(group)} modules"

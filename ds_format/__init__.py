@@ -9,12 +9,11 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ._version import __version__ as __version__
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from . import cmd as cmd, op as op
+    from ._version import __version__ as __version__
     from .api.conversion import convert as convert
     from .api.differing import diff as diff
     from .api.files import from_netcdf as from_netcdf, open as open, read as read, to_netcdf as to_netcdf
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from .xarray_.writing import from_xarray as from_xarray
 
 _MODULES = {
+    "_version": "__version__",
     "api.conversion": "convert",
     "api.differing": "diff",
     "api.files": "from_netcdf open read to_netcdf",
@@ -119,7 +119,6 @@ _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cmd", "drivers": "dr
 """Modules that other programs know by these names."""
 
 __all__ = sorted([
-    "__version__",
     "cmd",
     "op",
     *(name for name, home in _HOMES.items() if not home.startswith("xarray_")),

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import shown_as_html, shown_as_text
 from .base.dtypes import TYPES
@@ -23,6 +22,9 @@ from .base.text import escape, unescape
 from .errors import DsError, UnsupportedError
 from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]
 

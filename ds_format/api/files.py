@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
-from ..base import modes
-from ..base.optional import string_dtype
 from ..base.text import keys_of, on_one_line
 from ..body import path_text
 from ..dataset import META, Dataset, checked
 from ..errors import UnsupportedError, explained
-from ..model.missing import settled
 
 if TYPE_CHECKING:
     from ..body.body import Body
@@ -151,10 +148,8 @@ def read(
             if isinstance(found, dict):
                 if keys is not None and len(found) <= len(keys):
                     missing = [key for key in keys if key not in found or key == META]
-                    if missing and modes.effective() != "soft":
-                        from ..views.subset import say_missing
-
-                        say_missing(filename, missing, drivers.meta(filename))
+                    if missing:
+                        _say_missing(filename, missing)
                 return found
             body = found
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
@@ -178,10 +173,27 @@ def _views() -> tuple[type[File], Callable[..., Subset], type[Selection]]:
     return File, open_subset, Selection
 
 
+@functools.cache
+def _settled() -> Callable[..., dict[str, Any]]:
+    """Return `model.missing.settled`, imported once, because reading a small file does not need it."""
+    from ..model.missing import settled
+
+    return settled
+
+
+def _say_missing(filename: Path, keys: Sequence[str]) -> None:
+    from ..base import modes
+
+    if modes.effective() != "soft":
+        from ..views.subset import say_missing
+
+        say_missing(filename, keys, drivers.meta(filename))
+
+
 def _whole(subset: Subset, full: bool) -> Dataset:
     with subset.telling_of_skipping():
         dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
-    every = {**(subset.source.meta if full else {}), **settled(subset.meta, dataset)}
+    every = {**(subset.source.meta if full else {}), **_settled()(subset.meta, dataset)}
     meta = {key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in every.items()}
     dataset[META] = meta
     return dataset
@@ -192,6 +204,8 @@ def _as_numpy(strings: str) -> bool:
         return False
     if strings != "numpy":
         raise ValueError(f'strings: found {strings!r}, expected "object" or "numpy"')
+    from ..base.optional import string_dtype
+
     string_dtype('strings="numpy"')
     return True
 
@@ -276,7 +290,7 @@ def _write(format: drivers.Format, filename: Path, d: Mapping[str, Any], options
     write = drivers.load(format).write
     try:
         arrays, given = checked(d)
-        given = settled(given, arrays)
+        given = _settled()(given, arrays)
         if write is not None:
             if options:
                 options = drivers.creation_options(format, filename, options)

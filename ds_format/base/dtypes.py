@@ -55,5 +55,7 @@ FLOAT16 = _row("float16", "f2", 16, True)
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
 
+NETCDF, HDF5 = RECORDS = (".netcdf", ".hdf5")
+"""Properties with the storage of a variable in a NetCDF or HDF5 file; see `model.settings`."""
 PACKED = "packed"
-"""Setting in the properties `.netcdf` and `.hdf5`: the variable is stored as integers that are unpacked on reading."""
+"""Setting in these properties: the variable is stored as integers that are unpacked on reading."""

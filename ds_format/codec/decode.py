@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.threads import each
 from ..body.body import Body, MemoryBody
@@ -21,6 +20,9 @@ from ..kernels.ds.strings import decode_strings, total_length
 from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19

@@ -12,7 +12,6 @@ Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 t
 files written by ds-format 2.0.1 and 5.0.2.
 """
 
-import json
 import math
 import sys
 from typing import Any, NamedTuple
@@ -158,6 +157,8 @@ def check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
 
 def wrong(field: str, found: Any, expected: str) -> FormatError:
     """Return an error with the name of a field, its value, shortened if it is long, and the expected value."""
+    import json  # imported for a message only, because it takes longer to load than a small file to read
+
     try:
         text = json.dumps(found)
     except RecursionError:

@@ -6,6 +6,7 @@ All numbers are Python integers, which cannot overflow. You may trust a `Layout`
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import FormatError, TruncatedError
@@ -27,6 +28,19 @@ def check_numbers(var: VarHeader, body_size: int) -> None:
                 f".size {list(var.size)}: the data end at byte {end} of the body (.offset {var.offset}), "
                 f"which has {body_size} bytes"
             )
+
+
+def are_offsets_doubtful(variables: Iterable[VarHeader], body_size: int) -> bool:
+    """Return whether all offsets are the running sum of `.len`, whose total is not the size of the body.
+
+    Then one `.len` of an older writer may be wrong, and with it all offsets after it; see `legacy.true_offsets`.
+    """
+    total = 0
+    for var in variables:
+        if var.offset != total and var.size is not None:
+            return False
+        total += var.length
+    return total != body_size
 
 
 class Layout(NamedTuple):

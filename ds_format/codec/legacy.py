@@ -32,8 +32,8 @@ BYTES_LITERAL = re.compile(rb"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""", re.DO
 def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> dict[str, VarHeader]:
     """Return the variables with correct offsets.
 
-    They differ from the given ones only if three conditions are met. The given offsets are the running sum of `.len`.
-    Their total is not the size of the body. The sum of the true lengths is exactly the size of the body.
+    They differ from the given ones, for which `layout.are_offsets_doubtful` is true, only if the sum of the true
+    lengths is exactly the size of the body.
 
     Parameters
     ----------
@@ -43,13 +43,6 @@ def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> d
     version : str
         `1.0` or `2.0.1`.
     """
-    total = 0
-    for var in variables.values():
-        if var.offset != total and var.size is not None:
-            return variables
-        total += var.length
-    if total == body.size:
-        return variables
     corrected: dict[str, VarHeader] = {}
     offset = 0
     try:

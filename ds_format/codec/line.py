@@ -1,10 +1,10 @@
 """Version line and JSON line ↔ entries of all variables, and attributes of the dataset.
 
-`parse` calls the kernel for usual headers, and `parse_any` for all others.
+`parse` calls the kernel for usual headers, and `parse_any` for all others. Only these need Python's `json`, which takes
+longer to load than a small file to read.
 """
 
 import functools
-import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ..base import signatures
 from ..base.dtypes import PACKED, TYPES
 from ..base.text import escape, unescape
-from ..errors import FormatError, TruncatedError, VersionError
+from ..body.body import FIRST_SIZE, Body
+from ..errors import DsError, FormatError, TruncatedError, VersionError
 from ..kernels.header.header import Header as Compiled
 from ..kernels.header.parser import Parser
 from .header import (
@@ -98,20 +99,25 @@ class _CompiledVariables(dict[str, Described]):
         return described
 
 
-# The scanner of `json.loads`, without its search for white space at both ends.
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+@functools.cache
+def _scanner() -> Callable[[str, int], tuple[Any, int]]:
+    """Return the scanner of `json.loads`, without its search for white space at both ends."""
+    import json
+
+    scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+    return scan
 
 
-def _make_encoder() -> Callable[[Any], str]:
+@functools.cache
+def _encoder() -> Callable[[Any], str]:
     """Return an encoder that is made once. `json.dumps` makes one for each call."""
+    import json
+
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return json.JSONEncoder(check_circular=False).encode
     pieces = make(None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True)
     return lambda value: "".join(pieces(value, 0))
-
-
-_encode = _make_encoder()
 
 
 def find_end(data: bytes | bytearray, whole: bool) -> int:
@@ -136,6 +142,36 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
         if whole:
             return len(data)
     return end
+
+
+def read_line(file: Body) -> bytes | bytearray:
+    """Return the header line of an open ds file.
+
+    Returns
+    -------
+    bytes or bytearray
+        All bytes of a small file, or its first bytes up to the end of the header line.
+
+    Raises
+    ------
+    FormatError, VersionError
+        As for `find_end`.
+    ReplacedError
+        If the file was modified while it was read.
+    """
+    data = file.head(FIRST_SIZE)
+    if file.is_in_memory:
+        return data
+    try:
+        with file.watch:
+            whole = len(data) >= file.size
+            while (end := find_end(data, whole)) < 0:
+                n = len(data)
+                data = file.head(2 * n)
+                whole = len(data) < 2 * n
+    except DsError as error:
+        raise error.at(path=file.name)
+    return data[: end + 1]
 
 
 def _start(data: bytes | bytearray) -> int:
@@ -208,11 +244,13 @@ def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
 
     `is_last`: whether the file ends with the line.
     """
+    import json
+
     versioned = line.startswith(VERSION_LINE)
     start = len(VERSION_LINE) if versioned else _start(line)
     try:
         text = line[start:].decode()
-        entries, stop = _scan(text, 0)
+        entries, stop = _scanner()(text, 0)
     except UnicodeDecodeError as error:
         if is_last and error.end == len(line) - start:
             raise _cut(line) from None
@@ -259,9 +297,11 @@ def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
 
     `last`: the line if the file ends with it, else empty.
     """
+    import json
+
     text = text.strip(" \t\r")
     try:
-        return text, *_scan(text, 0)
+        return text, *_scanner()(text, 0)
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
     except json.JSONDecodeError as error:
@@ -293,6 +333,8 @@ def _check_keys(text: str, entries: Entry) -> None:
         if key.startswith(".") and key != ".":
             reserved.append(key)
     if text.count(":") != n and (text.count('":') != n or re.search(SPACED_COLON, text)):
+        import json
+
         try:
             json.loads(text, object_pairs_hook=_unique)
         except RecursionError:
@@ -417,7 +459,7 @@ def build(entries: Entry, attributes: Entry, version: str = "1.0", padded_size: 
     lead = VERSION_LINE
     if version == "2.0.1":
         lead, attributes = b"", {**attributes, WRITER: "ds_format"}
-    text = _encode({**entries, ".": attributes}).encode()
+    text = _encoder()({**entries, ".": attributes}).encode()
     size = len(lead) + len(text) + 1
     padded = padded_size or size + -size % ALIGNMENT
     if size > padded:

@@ -4,20 +4,23 @@ Modules of a format are imported when a file of it is first used. Formats of oth
 built-in format fits.
 """
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
 from ..body import NO_FILE, Address, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
-from ..kernels.files.names import is_file, is_folder
-from .base import Metadata, Origin, SmallFiles, Source
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
+
+if TYPE_CHECKING:
+    from .base import Metadata, SmallFiles, Source
 
 __all__ = [
     "BUILT_IN",
@@ -180,6 +183,8 @@ def is_known(path: Any) -> bool:
 
 def is_store(path: Any) -> bool:
     """Return whether a path is a folder that is a ZDS store."""
+    from ..kernels.files.names import is_file, is_folder
+
     name = path_text(path)
     return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
 
@@ -333,6 +338,8 @@ def open_source(path: Any, format: Format | None = None, *, body: Body | None = 
 
 
 def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, Any]) -> Source:
+    from .base import Origin
+
     wanted = {name: value for name, value in options.items() if value}
     if wanted and not format.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - format.options))

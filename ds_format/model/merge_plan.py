@@ -17,12 +17,12 @@ import numpy as np
 
 from .. import timeaxis
 from ..base import modes
-from ..base.dtypes import TYPE_OF_CODE, TYPES
+from ..base.dtypes import NETCDF, RECORDS, TYPE_OF_CODE, TYPES
 from ..base.text import escape, on_one_line, unescape
 from ..dataset import META, dims
 from ..errors import UnsupportedError
 from .conventions import BOUNDS, PACKING, TIME, parents_bounds, with_parents
-from .packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
+from .packing import ATTRIBUTES, OF_PACKED, is_packed, unpack, unpacked_type
 
 Convert = Callable[[Any], Any]
 """Stored values → merged values. It is picklable."""
@@ -140,7 +140,6 @@ def _count(values: Any, meta: Meta, units: str, calendar: str | None, packed: bo
 
 
 Metadata = Mapping[str, Mapping[str, Any]]
-NETCDF = RECORDS[0]
 UNWRITTEN = ("fill", "mark")
 """Settings of `.netcdf` for values that were never written: that they are missing, and their number in the file."""
 INTERNAL = frozenset({".size", ".type", ".missing"})

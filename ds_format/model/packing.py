@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import PACKED, TYPES
+from ..base.dtypes import PACKED, RECORDS, TYPES
 from .conventions import parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
 """Attributes that define the packing of integers."""
 OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 """Attributes whose values are packed numbers, so that they do not apply to unpacked values."""
-RECORDS = (".netcdf", ".hdf5")
-"""Properties with the storage of a variable in a NetCDF or HDF5 file; see `PACKED`."""
 
 
 def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:

@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .packing import RECORDS
-
-NETCDF, HDF5 = RECORDS
+from ..base.dtypes import HDF5 as HDF5, NETCDF as NETCDF
 
 LABELS = "DIMENSION_LABELS"
 """Attribute of an HDF5 dataset with the names of its dimensions, by the dimension scale specification."""

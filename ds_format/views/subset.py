@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import drivers, timeaxis
 from ..base import modes
-from ..base.dtypes import TYPES
+from ..base.dtypes import RECORDS, TYPES
 from ..base.once import OnDemand, once
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Opened, path_text
@@ -30,7 +30,6 @@ from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model import packing
 from ..model.conventions import with_parents
 from ..model.index import Index, as_slice, normalize, shape_of, take
-from ..model.packing import RECORDS
 from ..model.selection import ALL, Selection, resolve
 from ..model.settings import names
 

@@ -19,13 +19,12 @@ from xarray.backends.common import NONE_VAR_NAME
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core.common import contains_cftime_datetimes
 
-from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
+from ..base.dtypes import RECORDS, TYPE_OF_CODE, TYPES, Type
 from ..base.text import escape, hint, on_one_line
 from ..codec.attributes import to_json
 from ..drivers.base import Metadata
 from ..errors import MissingError, UnsupportedError
 from ..model import missing
-from ..model.packing import RECORDS
 from ..model.settings import NETCDF, setting
 from . import coders
 from .coders import MARK, NO_DATA, REFUSALS, give_calendar, is_time_like, keep_words, naming, refusal

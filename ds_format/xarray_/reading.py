@@ -15,7 +15,7 @@ from xarray.backends import AbstractDataStore, BackendArray, StoreBackendEntrypo
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
-from ..base.dtypes import TYPES
+from ..base.dtypes import RECORDS, TYPES
 from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, attrs, checked, dims
@@ -23,7 +23,6 @@ from ..drivers.base import Metadata, Readable
 from ..errors import DsError, FormatError, UnsupportedError
 from ..model.index import normalize, take
 from ..model.missing import FILL_ATTRIBUTE
-from ..model.packing import RECORDS
 from ..model.settings import setting
 from ..views.subset import Group, group_of
 from . import storage

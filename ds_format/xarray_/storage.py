@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import PACKED
-from ..model.packing import RECORDS, is_packed
+from ..base.dtypes import PACKED, RECORDS
+from ..model.packing import is_packed
 from ..model.settings import COMPRESSING, HDF5, LAYOUT, NETCDF, STORING, filter_settings, names, setting
 from .coders import MARK, NO_DATA
 

@@ -15,12 +15,12 @@ from xarray.backends.common import NONE_VAR_NAME
 from .. import drivers
 from ..api import files
 from ..api.creation import created
+from ..base.dtypes import RECORDS
 from ..base.text import escape, hint, unescape
 from ..body import path_text
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
-from ..model.packing import RECORDS
 from ..model.settings import NETCDF, ROUNDING, STORING
 from ..views.subset import Path
 from .encoding import encode

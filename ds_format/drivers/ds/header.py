@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...body.body import FIRST_SIZE, Body, open_body
-from ...codec.line import Header, find_end, parse
+from ...body.body import Body, open_body
+from ...codec.line import Header, find_end, parse, read_line
 from ...errors import DsError
 
 
@@ -34,23 +34,6 @@ def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
     """
     file = open_body(path)
     return file, read_line(file)
-
-
-def read_line(file: Body) -> bytes | bytearray:
-    """Return the header line of an open ds file; results and errors as for `open_line`."""
-    data = file.head(FIRST_SIZE)
-    if file.is_in_memory:
-        return data
-    try:
-        with file.watch:
-            whole = len(data) >= file.size
-            while (end := find_end(data, whole)) < 0:
-                n = len(data)
-                data = file.head(2 * n)
-                whole = len(data) < 2 * n
-    except DsError as error:
-        raise error.at(path=file.name)
-    return data[: end + 1]
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import NETCDF
 from ...base.text import unescape
 from ...body import Address, path_text
 from ...body.body import FIRST_SIZE, Body, MemoryBody, open_body, opened_body
-from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES, decode, decode_in_one_read
 from ...codec.header import VarHeader
-from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any
+from ...codec.layout import are_offsets_doubtful
+from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any, read_line
 from ...dataset import Dataset
 from ...errors import DsError, FormatError
 from ...kernels.ds.plain import Reader
 from ...kernels.files import files
-from ...model.missing import restore
-from ...model.packing import unpack_all
-from ...model.settings import NETCDF
-from ..base import Metadata
-from .header import read_line
+
+if TYPE_CHECKING:
+    from ..base import Metadata
 
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in TYPES_BY_NUMBER]
 """The dtypes of all types; None for types other than numbers."""
@@ -111,7 +110,7 @@ def _decode_rest(
 ) -> None:
     """Decode variables and headers that `kernels.ds.plain` does not support, and unpack variables."""
     if rest is None:
-        unpack_all(dataset, dataset["."], unpack)
+        _unpack(dataset, unpack)
         return
     data, found, left = rest
     if found is None:
@@ -152,10 +151,25 @@ def _decode(
         array = arrays.pop(key, None)
         dataset[key] = decode_variable(header.version, key, var, body, strings) if array is None else array
         if NETCDF in meta[key]:
-            restore(meta[key], dataset[key])
+            _restore(meta[key], dataset[key])
     dataset["."] = meta
     if may_unpack(header, unpack):
-        unpack_all(dataset, dataset["."], unpack)
+        _unpack(dataset, unpack)
+
+
+def _unpack(dataset: Dataset, unpack: bool | None) -> None:
+    from ...model.packing import unpack_all
+
+    unpack_all(dataset, dataset["."], unpack)
+
+
+def _restore(entry: dict[str, Any], array: Any) -> None:
+    """Do the same as `model.missing.restore`, which is only loaded if the metadata have a fill value."""
+    record = entry[NETCDF]
+    if isinstance(record, dict) and ("fill" in record or "mark" in record):
+        from ...model.missing import restore
+
+        restore(entry, array)
 
 
 def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, VarHeader]:
@@ -193,8 +207,13 @@ def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
     """Return the headers of all variables except damaged ones. Wrong offsets of older writers are corrected."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
     if header.version == "2.0.1" and not header.is_own:
+        from ...codec import legacy
+
         legacy.warn_of_masks(every, body)
-    if header.is_doubtful and len(every) == len(header.keys):
+    is_complete = len(every) == len(header.keys)
+    if header.is_doubtful and is_complete and are_offsets_doubtful(every.values(), body.size):
+        from ...codec import legacy
+
         return legacy.true_offsets(every, body, header.version)
     return every
 
@@ -209,6 +228,8 @@ def decode_variable(version: str, key: str, var: VarHeader, body: Body, strings:
     """
     try:
         if version == "2.0.1" and var.type is not None:
+            from ...codec import legacy
+
             if var.type.is_string:
                 return legacy.decode_strings(var, body, strings)
             legacy.check_mask(var, body)
