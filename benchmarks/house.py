@@ -319,8 +319,7 @@ def rows() -> Iterator[tuple[str, object]]:
         yield "time of a process that reads, above `import numpy`", f"{start_up(folder, 'plain'):.0f} ms"
         yield "the same with a mask, which loads `numpy.ma`", f"{start_up(folder, 'sample'):.0f} ms"
         yield "opens + stats, one read of a compressed netCDF-4 file", path_calls(folder)
-    for group in circles():
-        yield f"circle around {group[0]}", f"{len(group)} modules"
+    yield "modules that import each other in circles", sum(map(len, circles()))
     yield "class names that two modules define", len(shared_class_names())
     yield "modules of ours that are loaded by name", len(loads_by_name())
     yield "modules outside of body that know `fd`", len(knows("fd", outside="ds_format.body"))

@@ -20,7 +20,7 @@ from ..errors import DriverError, explained
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 
 if TYPE_CHECKING:
-    from .base import Metadata, SmallFiles, Source
+    from .base import Metadata, Origin, SmallFiles, Source
 
 __all__ = [
     "BUILT_IN",
@@ -362,12 +362,17 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
     with watch:
         opened_before = {"body": body, "stamp": stamp} if format.takes_body else {}
         reopened: Any = load(format).open(path, **opened_before, **wanted)
-    reopened.origin = Origin(where, format.name, wanted, stamp)
+    reopened.origin = Origin(where, format.name, wanted, stamp, reopen)
     if reopened.is_watched_by_path:
         # the descriptor of the body would stay open as long as the source, so the path is watched
         reopened.watch = watch if is_elsewhere else Watch(where, stamp)
     opened: Source = reopened
     return opened
+
+
+def reopen(origin: Origin) -> Source:
+    """Open a file again, as it was opened before."""
+    return open_source(origin.path, of_format(origin.driver), **origin.options)
 
 
 def creation_options(format: Format, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -174,7 +174,7 @@ class Handle(Readable, Protocol):
 
 
 class Origin(NamedTuple):
-    """The arguments with which a source was opened."""
+    """The arguments with which a source was opened, and the function that opens it again."""
 
     path: str
     """Absolute path."""
@@ -182,6 +182,8 @@ class Origin(NamedTuple):
     """Name of the format."""
     options: Mapping[str, Any]
     stamp: Stamp
+    reopen: "Callable[[Origin], Source]"
+    """Called with this object. It is given here, because formats are below the function that knows all of them."""
 
 
 class Problem(NamedTuple):

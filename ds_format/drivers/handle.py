@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Address, Opened, open_file, path_text
@@ -99,7 +98,7 @@ class FileHandle(Indexed):
         self.stamp.compare(found, self.path)
 
     def _read(self, index: tuple[Any, ...] | None) -> Any:
-        source = drivers.open_source(self.path, drivers.of_format(self.origin.driver), **self.origin.options)
+        source = self.origin.reopen(self.origin)
         try:
             if _properties(source.meta, self.key) != (self.shape, self.type):
                 raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....body.body import open_body
 from ....classic import read_on
 from ....classic.format import CODES, STREAMING, RawHeader, RawVariable, read_items
 from ....errors import FormatError
 from ...base import WARNING, Problem, Report
-from .source import ClassicSource
+
+if TYPE_CHECKING:
+    from .source import ClassicSource
 
 MAX_VSIZE = 2**32 - 4
 """Bytes of the largest variable whose size fits into headers of CDF-1 and CDF-2."""
