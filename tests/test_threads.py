@@ -1,4 +1,4 @@
-"""Results of threads: their order, how many are made ahead, and their errors."""
+"""Threads: which runs they do, the order of results, how many are made ahead, and their errors."""
 
 from __future__ import annotations
 
@@ -51,4 +51,40 @@ def test_an_error_ends_it(most: int) -> None:
     found: list[int] = []
     with pytest.raises(ValueError, match="five"):
         found.extend(iter(threads.results(work, range(1000), most)))
+    assert threading.active_count() < 20
+
+
+def test_the_caller_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    both, idents = threading.Barrier(2, timeout=60), set()
+
+    def work(first: int, last: int) -> None:
+        both.wait()
+        idents.add(threading.get_ident())
+
+    threads.each(work, 2, 1)
+    assert len(idents) == 2
+    assert threading.get_ident() in idents
+
+
+@pytest.mark.parametrize(("n", "step"), [(0, 3), (1, 3), (7, 3), (1000, 3)])
+def test_each_item_is_worked_on_once(most: int, n: int, step: int) -> None:
+    found: list[int] = []
+    threads.each(lambda first, last: found.extend(range(first, last)), n, step, most)
+    assert sorted(found) == [*range(n)]
+
+
+def test_the_error_of_the_first_run_is_raised(most: int) -> None:
+    done: list[int] = []
+
+    def work(first: int, last: int) -> None:
+        if first in (4, 5):
+            time.sleep(0.02 * (5 - first))  # the second one fails first
+            raise ValueError(str(first))
+        done.append(first)
+        time.sleep(0.001)
+
+    with pytest.raises(ValueError, match="4"):
+        threads.each(work, 20_000, 1, most)
+    assert len(done) < 10_000
     assert threading.active_count() < 20

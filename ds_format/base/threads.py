@@ -22,7 +22,11 @@ MAX_THREADS = 4
 
 
 def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_THREADS) -> None:
-    """Call `work(first, last)` for each run of `step` out of `n` items, at most `most` calls at the same time."""
+    """Call `work(first, last)` for each run of `step` out of `n` items, at most `most` calls at the same time.
+
+    The calling thread works, too: it need not wait until the system runs another one. After an error, no further run is
+    started. The error of the first run that failed is raised.
+    """
     stretches = [(first, min(first + step, n)) for first in range(0, n, step)]
     # counting processors takes longer than working on a small array
     threads = len(stretches) if len(stretches) < 2 else min(most, MAX_THREADS, os.cpu_count() or 1, len(stretches))
@@ -30,10 +34,33 @@ def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_TH
         for first, last in stretches:
             work(first, last)
         return
-    # imported here, because loading it takes longer than reading a small file
-    with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, first, last) for first, last in stretches]:
-            done.result()
+    waiting, errors = deque(stretches), {}
+    threading = importlib.import_module("threading")  # here, because loading it takes longer than reading a small file
+
+    def take() -> None:
+        while waiting:
+            try:
+                first, last = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                work(first, last)
+            except BaseException as error:  # noqa: BLE001 - the caller raises it
+                waiting.clear()
+                errors[first] = error
+
+    helpers = [threading.Thread(target=take) for _ in range(threads - 1)]
+    try:
+        for helper in helpers:
+            helper.start()
+        take()
+    finally:
+        waiting.clear()  # if the caller was interrupted
+        for helper in helpers:
+            if helper.ident is not None:
+                helper.join()
+    if errors:
+        raise errors[min(errors)]
 
 
 def results(work: Callable[[T], R], items: Iterable[T], most: int = MAX_THREADS) -> Iterator[R]:
