@@ -234,10 +234,15 @@ def __getattr__(name: str) -> Any:
 
 
 def _with_rival(error: Exception, name: str) -> Exception:
-    """Return an error, with a note if another package has files in this folder. Probes for `__x__` get none."""
+    """Return an error, with a note if another package has files in this folder.
+
+    Probes get none: those for `__x__`, and those of `from .. import x` for a module, which is imported then.
+    """
+    from importlib.machinery import PathFinder
+
     from .base.optional import rival
 
-    if not name.startswith("__") and rival():
+    if not name.startswith("__") and PathFinder.find_spec(f"{__name__}.{name}", __path__) is None and rival():
         error.add_note(rival())
     return error
 

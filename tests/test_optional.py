@@ -120,7 +120,8 @@ def test_a_rival_is_named_where_something_fails(
 
 def test_a_rival_is_not_looked_for_by_importing(beside_a_rival: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, ds_format as ds; ds.read; hasattr(ds, '__wrapped__'); print('importlib.metadata' in sys.modules)"
+        "import sys, ds_format as ds; ds.read; hasattr(ds, '__wrapped__'); from ds_format import ops; "
+        "print('importlib.metadata' in sys.modules)"
     )
     found = run(["-c", code], tmp_path, beside_a_rival)
     assert (found.stdout, found.stderr) == ("False\n", "")
