@@ -191,8 +191,10 @@ def _say_missing(filename: Path, keys: Sequence[str]) -> None:
 
 
 def _whole(subset: Subset, full: bool) -> Dataset:
+    keys = [key for key in subset.meta if key != META]
+    subset.announce(dict.fromkeys(keys))
     with subset.telling_of_skipping():
-        dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
+        dataset = Dataset((key, subset.read(key)) for key in keys)
     every = {**(subset.source.meta if full else {}), **_settled()(subset.meta, dataset)}
     meta = {key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in every.items()}
     dataset[META] = meta

@@ -7,14 +7,16 @@ bytes.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..base.threads import each
-from ..body.body import Body, MemoryBody
+from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.strings import decode_strings, total_length
 from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
@@ -66,10 +68,12 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
         if big is not NATIVE_BIG and ds_type.ordered:
             array = _swapped(array, ds_type.size)
         return array if size else array[()]
-    if not body.is_in_memory and 0 < var.length <= min(body.batch, body.size - offset):
-        array = _decode_bytes(var, body.read(offset, var.length), body.name, strings)
-        if array is not None:
-            return array
+    if not body.is_in_memory:
+        offset, length = span_of(var, body.size)
+        if 0 < length <= body.batch:
+            body = _Ahead(body, offset, body.read(offset, length))
+        elif body.is_far:
+            announce([(offset, length)], body)
     return _decode_all(var, body, strings)
 
 
@@ -78,12 +82,62 @@ def _decode_all(var: VarHeader, body: Body, strings: bool) -> Any:
     return array if var.size or isinstance(array, np.ma.MaskedArray) else array[()]
 
 
-def _decode_bytes(var: VarHeader, data: Any, name: str, strings: bool) -> Any:
-    """Decode a variable from the bytes that `.len` counts; None if they are damaged, or not all of its bytes."""
-    try:
-        return _decode_all(var._replace(offset=0), MemoryBody(name, data), strings)
-    except FormatError:
-        return None
+def span_of(var: VarHeader, body_size: int) -> tuple[int, int]:
+    """Return the offset of a whole variable and its size, both in bytes, as far as its header tells them.
+
+    The size of masked values and of strings is a hint: `.len`, which may be wrong. A decoder that finds more values
+    than the hint covers reads the rest. The span is inside of the body, and empty if there is nothing to read.
+    """
+    ds_type, shape, offset, length, _, missing = var
+    if ds_type is None or shape is None or 0 in shape:
+        return 0, 0
+    if not missing and not ds_type.is_string:
+        length = (math.prod(shape) * ds_type.bits + 7) // 8
+    return offset, max(min(length, body_size - offset), 0)
+
+
+def announce(spans: Iterable[tuple[int, int]], body: Body) -> None:
+    """Announce ranges to a body: offsets and sizes, in bytes. Empty ones are left out."""
+    ranges = np.array([span for span in spans if span[1]], np.int64).reshape(-1, 2)
+    if len(ranges):
+        body.announce(ranges[:, 0].copy(), ranges[:, 1].copy())
+
+
+class _Ahead(Body):
+    """A body with a range of bytes that were read ahead. All others are read from the body when they are needed."""
+
+    __slots__ = ("batch", "body", "data", "gap", "is_far", "name", "offset", "size")
+
+    def __init__(self, body: Body, offset: int, data: Any):
+        self.body = body
+        self.name, self.size, self.gap, self.batch, self.is_far = (
+            body.name,
+            body.size,
+            body.gap,
+            body.batch,
+            body.is_far,
+        )
+        self.offset = offset
+        self.data = memoryview(data)
+
+    def read(self, offset: int, size: int) -> Any:
+        """Return bytes, of which only those are read that were not read before."""
+        start = offset - self.offset
+        n = len(self.data) - start
+        if start < 0 or n <= 0:
+            return self.body.read(offset, size)
+        if size <= n:
+            return self.data[start : start + size]
+        return b"".join([self.data[start:], self.body.read(offset + n, size - n)])
+
+    def announce(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Announce the ranges that end after the bytes that were read ahead."""
+        is_rest = (offsets < self.offset) | (offsets + sizes > self.offset + len(self.data))
+        self.body.announce(offsets[is_rest], sizes[is_rest])
+
+    def section(self, offset: int, size: int | None = None) -> Body:
+        """Return a part, without the bytes that were read ahead."""
+        return self.body.section(offset, size)
 
 
 def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool = False) -> list[Any]:
@@ -99,27 +153,26 @@ def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool
     list
         The result of `decode` for each variable, or None if you have to call `decode` for it. This is the case for
         variables without data, for damaged ones, and for those that need more memory besides their arrays than
-        `body.batch`. The sizes of masked variables, strings and booleans are taken from the header. If a writer stored
-        a wrong one, the result is None, too.
+        `body.batch`.
     """
     arrays: list[Any] = [None] * len(variables)
+    if body.is_far:
+        announce([span_of(var, body.size) for var in variables], body)
     offsets: list[int] = []
     sizes: list[int] = []
     outs: list[NDArray[Any]] = []
     positions: list[int] = []
     spare = body.batch
-    for i, (ds_type, shape, offset, length, _, missing) in enumerate(variables):
-        if ds_type is None or shape is None or 0 in shape:
+    for i, var in enumerate(variables):
+        offset, size = span_of(var, body.size)
+        if not size or var.type is None or var.size is None:
             continue
-        available = body.size - offset
-        if ds_type.is_number and not missing:
-            size = math.prod(shape) * ds_type.size
-            if size > available:
+        if var.type.is_number and not var.missing:
+            if size < math.prod(var.size) * var.type.size:
                 continue
-            outs.append(np.empty(shape, DTYPES[ds_type.code]))
+            outs.append(np.empty(var.size, DTYPES[var.type.code]))
         else:
-            size = min(length, available)
-            if not 0 < size <= spare:
+            if size > spare:
                 continue
             spare -= size
             outs.append(np.empty(size, np.uint8))
@@ -138,7 +191,8 @@ def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool
             array = _swapped(out, var.type.size) if var.big is not NATIVE_BIG and var.type.ordered else out
             arrays[i] = array if array.ndim else array[()]
         else:
-            arrays[i] = _decode_bytes(var, out, body.name, strings)
+            with contextlib.suppress(FormatError):  # `decode` raises it again
+                arrays[i] = _decode_all(var, _Ahead(body, var.offset, out), strings)
     return arrays
 
 
@@ -167,18 +221,37 @@ def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
 class _CachedBytes:
     """Bytes of a mask, or of lengths, read once if they are few, and otherwise on each access."""
 
-    __slots__ = ("body", "data", "start")
+    __slots__ = ("data", "start")
 
-    def __init__(self, body: Body, start: int, size: int, data: memoryview | None = None):
-        self.body = body
+    def __init__(self, start: int, data: memoryview | None):
         self.start = start
-        self.data = memoryview(body.read(start, size)) if data is None and size <= CACHED_SIZE else data
+        self.data = data
 
-    def read(self, offset: int, size: int) -> Any:
+    def read(self, body: Body, offset: int, size: int) -> Any:
         """Return a buffer of `size` bytes; `offset` is counted from the first of these bytes."""
         if self.data is None:
-            return self.body.read(self.start + offset, size)
+            return body.read(self.start + offset, size)
         return self.data[offset : offset + size]
+
+
+def _kept(body: Body, start: int, size: int) -> memoryview | None:
+    """Return bytes of a mask or of lengths, or None if they are too many to be kept."""
+    return memoryview(body.read(start, size)) if size <= CACHED_SIZE or body.is_far else None
+
+
+def preamble_of(var: VarHeader, layout: Layout, gap: int) -> tuple[int, int]:
+    """Return the offset and the size, in bytes, of what a decoder reads first: the mask, and lengths of strings.
+
+    Lengths follow the mask, at most one for each value. They are read with it if they are at most `gap` bytes. `.len`
+    is a hint that they are fewer.
+    """
+    mask_size = layout.values - layout.start
+    size = 8 * layout.n if var.type is not None and var.type.is_string else 0
+    if mask_size and size > min(gap, CACHED_SIZE - mask_size):
+        size = 0
+    if mask_size < var.length < mask_size + size:
+        size = var.length - mask_size
+    return layout.start, min(mask_size + size, layout.end - layout.start)
 
 
 class Decoder:
@@ -211,24 +284,35 @@ class Decoder:
         self.big = var.big
         self.text = self.type.name == "unicode"
         self.dtype: np.dtype[Any] = np.dtypes.StringDType() if strings and self.text else DTYPES[self.type.code]
-        mask_size = layout.values - layout.start
-        lengths: Any = None
-        if var.missing:
-            n_lengths = 8 * layout.n if self.type.is_string else 0
-            if 0 < n_lengths <= min(body.gap, CACHED_SIZE - mask_size):
-                # the lengths follow the mask, at most one for each value, and are few enough to be read with it
-                both = memoryview(body.read(layout.start, min(mask_size + n_lengths, layout.end - layout.start)))
-                self.mask, lengths = _CachedBytes(body, layout.start, mask_size, both[:mask_size]), both[mask_size:]
-            else:
-                self.mask = _CachedBytes(body, layout.start, mask_size)
+        mask_size, size = layout.values - layout.start, preamble_of(var, layout, body.gap)[1]
+        first = _kept(body, layout.start, size) if size else memoryview(b"")
+        self.mask = _CachedBytes(layout.start, None if first is None else first[:mask_size])
         self.ranks = self._count_present() if var.missing else None
         self.present = layout.n if self.ranks is None else self.ranks[-1]
-        size = values_size(var, self.present, layout.available)
-        self.data = layout.values + size
+        lengths_size = values_size(var, self.present, layout.available)
+        self.data = layout.values + lengths_size
         """First byte of the strings, or the end of other values, in bytes from the start of the body."""
         if self.type.is_string:
-            self.lengths = _CachedBytes(body, layout.values, size, lengths)
+            if first is not None and len(first) >= mask_size + lengths_size:
+                lengths: memoryview | None = first[mask_size:]
+            else:
+                lengths = _kept(body, layout.values, lengths_size)
+            if body.is_far and first is not None:
+                self.body = _Ahead(body, layout.start, first)  # strings may have come with the lengths
+            self.lengths = _CachedBytes(layout.values, lengths)
         self.ends = self._measure_strings() if self.type.is_string else [0]
+
+    def on(self, body: Body) -> Self:
+        """Return this decoder with its mask and lengths, for another body with the same bytes."""
+        found = copy(self)
+        found.body = body
+        return found
+
+    @property
+    def kept_size(self) -> int:
+        """Bytes of the mask, and of lengths, that are in memory."""
+        parts = [self.mask.data, self.lengths.data if self.type.is_string else None]
+        return sum(len(part) for part in parts if part is not None)
 
     @property
     def end(self) -> int:
@@ -240,7 +324,7 @@ class Decoder:
         ranks = [0]
         for first in range(0, self.layout.n, STEP):
             n = min(STEP, self.layout.n - first)
-            ranks.append(ranks[-1] + n - count_bits(self.mask.read(first // 8, (n + 7) // 8), n))
+            ranks.append(ranks[-1] + n - count_bits(self.mask.read(self.body, first // 8, (n + 7) // 8), n))
         return ranks
 
     def _measure_strings(self) -> list[int]:
@@ -249,7 +333,7 @@ class Decoder:
         available = self.layout.end - self.data
         for first in range(0, self.present, PIECE):
             n = min(PIECE, self.present - first)
-            lengths = self.lengths.read(8 * first, 8 * n)
+            lengths = self.lengths.read(self.body, 8 * first, 8 * n)
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, available - ends[-1]))
             except ValueError as error:
@@ -259,6 +343,8 @@ class Decoder:
     def all(self) -> Any:
         """Decode all values, in the shape of the variable."""
         n = self.layout.n
+        if self.body.is_far:
+            announce([self._span(0, self.present)], self.body)
         if self.present == n:
             return self._take(0, n).reshape(self.shape)
         values, flags = self._empty(n), np.empty(n, np.bool_)
@@ -294,16 +380,11 @@ class Decoder:
         if len(starts) == 1:
             return self.row(int(starts[0]), int(starts[0]) + n)[None]
         if self.present == self.layout.n:
-            if not self.type.is_number:
-                return self._take_rows(starts, starts + n).reshape(-1, n)
-            out, size = np.empty((len(starts), n), self.dtype), self.type.size
-            self.body.ranges(self.layout.values + starts * size, np.full(len(starts), n * size), [out])
-            return _swapped(out, size) if self.swapped else out
+            return self._take_rows(*self._stored(starts, n)).reshape(-1, n)
+        begins, ends = self._stored(starts, n)
+        stored = self._take_rows(begins, ends)
         skipped = starts % 8  # unpacking a mask begins at a whole byte
         firsts = (starts - skipped).tolist()
-        begins = np.array([self._present_before(first) for first in firsts], np.int64)
-        ends = np.array([self._present_before(start + n) for start in starts.tolist()], np.int64)
-        stored = self._take_rows(begins, ends)
         values, flags = self.empty((len(starts), n)), np.empty((len(starts), n), np.bool_)
         at = 0
         for i, (first, skip) in enumerate(zip(firsts, skipped.tolist(), strict=True)):
@@ -313,6 +394,42 @@ class Decoder:
             values[i], flags[i] = row[skip:], row_flags[skip:]
             at = stop
         return np.ma.MaskedArray(values, flags, copy=False)
+
+    def spans(self, starts: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the offsets and the sizes, in bytes of the body, of the values that `rows` reads."""
+        return self._spans(*self._stored(starts, n))
+
+    def _stored(self, starts: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the bounds of runs of `n` values each, counting only those that are present.
+
+        The first values before those of a whole byte of the mask are part of a run.
+        """
+        if self.present == self.layout.n:
+            return starts, starts + n
+        begins = [self._present_before(start - start % 8) for start in starts.tolist()]
+        ends = [self._present_before(start + n) for start in starts.tolist()]
+        return np.array(begins, np.int64), np.array(ends, np.int64)
+
+    def _spans(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the offsets and the sizes, in bytes of the body, of runs of stored values."""
+        if self.type.is_string:
+            starts, stops = (
+                np.array([self._string_start(i) for i in some.tolist()], np.int64) for some in (begins, ends)
+            )
+            return self.data + starts, stops - starts
+        if self.type.code == "?":
+            starts, stops = begins // 8, np.where(ends > begins, (ends + 7) // 8, begins // 8)
+        else:
+            starts, stops = begins * self.type.size, ends * self.type.size
+        return self.layout.values + starts, stops - starts
+
+    def _span(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the offset and the size, in bytes of the body, of a run of stored values."""
+        if self.type.is_string:
+            start = self._string_start(begin)
+            return self.data + start, self._string_start(end) - start
+        offset = begin * self.type.bits // 8
+        return self.layout.values + offset, (end * self.type.bits + 7) // 8 - offset
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return an array for decoded values, in which all strings are empty."""
@@ -344,16 +461,15 @@ class Decoder:
         mask = self._mask(first, flags.size)
         end = begin + flags.size - count_bits(mask, flags.size)
         if self.type.is_number:
-            size = self.type.size
-            stored = self.body.read(self.layout.values + begin * size, (end - begin) * size)
-            scatter(mask, stored, flags.view(np.uint8), _bytes(values), size, self.swapped)
+            stored = self.body.read(*self._span(begin, end))
+            scatter(mask, stored, flags.view(np.uint8), _bytes(values), self.type.size, self.swapped)
         else:
             self._scatter(mask, self._take(begin, end), values, flags)
         return end
 
     def _mask(self, first: int, n: int) -> Any:
         """Return the bits of the mask of `n` values from `first` on, a multiple of 8."""
-        return self.mask.read(first // 8, (n + 7) // 8)
+        return self.mask.read(self.body, first // 8, (n + 7) // 8)
 
     def _scatter(self, mask: Any, stored: NDArray[Any], values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
         """Copy decoded values to the positions that are not missing in the mask."""
@@ -369,56 +485,42 @@ class Decoder:
         step, n = divmod(first, STEP)
         if not n:
             return self.ranks[step]
-        bits = self.mask.read(step * (STEP // 8), (n + 7) // 8)
+        bits = self.mask.read(self.body, step * (STEP // 8), (n + 7) // 8)
         return self.ranks[step] + n - count_bits(bits, n)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
         """Decode the stored values from `first` up to `last` (exclusive), counting only those that are present."""
-        n = last - first
         if self.type.is_string:
-            return self._take_strings(first, last)
+            lengths = self.lengths.read(self.body, 8 * first, 8 * (last - first))
+            return self._decode_strings(lengths, self.body.read(*self._span(first, last)), last - first)
         if self.type.code == "?":
             start = first - first % 8
             flags = np.empty(last - start, np.bool_)
-            for i in range(0, flags.size, STEP):
-                part = flags[i : i + STEP]
-                bits = self.body.read(self.layout.values + (start + i) // 8, (part.size + 7) // 8)
-                unpack_bits(bits, part.view(np.uint8))
+            for i in range(start, last, STEP):
+                stop = min(i + STEP, last)
+                unpack_bits(self.body.read(*self._span(i, stop)), flags[i - start : stop - start].view(np.uint8))
             return flags[first - start :]
-        size = self.type.size
-        array = _array(self.body, self.layout.values + first * size, (n,), self.dtype)
-        return _swapped(array, size) if self.swapped else array
+        array = _array(self.body, self._span(first, last)[0], (last - first,), self.dtype)
+        return _swapped(array, self.type.size) if self.swapped else array
 
-    def _take_rows(self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> NDArray[Any]:
+    def _take_rows(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any]:
         """Decode several runs of stored values, and concatenate them. Their bytes are read by one call."""
-        n = int((lasts - firsts).sum())
+        n = int((ends - begins).sum())
+        offsets, sizes = self._spans(begins, ends)
+        data = np.empty(n, self.dtype) if self.type.is_number else np.empty(int(sizes.sum()), np.uint8)
+        self.body.ranges(offsets, sizes, [data])
         if self.type.is_number:
-            out, size = np.empty(n, self.dtype), self.type.size
-            self.body.ranges(self.layout.values + firsts * size, (lasts - firsts) * size, [_bytes(out)])
-            return _swapped(out, size) if self.swapped else out
+            return _swapped(data, self.type.size) if self.swapped else data
+        bounds = list(zip(begins.tolist(), ends.tolist(), strict=True))
         if self.type.is_string:
-            starts, ends = (
-                np.array([self._string_start(i) for i in some.tolist()], np.int64) for some in (firsts, lasts)
-            )
-            data = np.empty(int((ends - starts).sum()), np.uint8)
-            self.body.ranges(self.data + starts, ends - starts, [data])
-            bounds = zip(firsts.tolist(), lasts.tolist(), strict=True)
-            lengths = b"".join([self.lengths.read(8 * first, 8 * (last - first)) for first, last in bounds])
+            lengths = b"".join([self.lengths.read(self.body, 8 * begin, 8 * (end - begin)) for begin, end in bounds])
             return self._decode_strings(lengths, data, n)
-        starts, sizes = firsts // 8, np.where(lasts > firsts, (lasts + 7) // 8 - firsts // 8, 0)
-        bits = np.empty(int(sizes.sum()), np.uint8)
-        self.body.ranges(self.layout.values + starts, sizes, [bits])
-        flags = np.empty(8 * bits.size, np.bool_)
-        unpack_bits(bits, flags.view(np.uint8))
-        ats = 8 * (sizes.cumsum() - sizes) + firsts % 8
+        flags = np.empty(8 * data.size, np.bool_)
+        unpack_bits(data, flags.view(np.uint8))
+        ats = 8 * (sizes.cumsum() - sizes) + begins % 8
         return np.concatenate([
-            flags[at : at + k] for at, k in zip(ats.tolist(), (lasts - firsts).tolist(), strict=True)
+            flags[at : at + end - begin] for at, (begin, end) in zip(ats.tolist(), bounds, strict=True)
         ])
-
-    def _take_strings(self, first: int, last: int) -> NDArray[Any]:
-        lengths = self.lengths.read(8 * first, 8 * (last - first))
-        start, end = self._string_start(first), self._string_start(last)
-        return self._decode_strings(lengths, self.body.read(self.data + start, end - start), last - first)
 
     def _decode_strings(self, lengths: Any, data: Any, n: int) -> NDArray[Any]:
         out = np.empty(n, self.dtype)
@@ -439,5 +541,5 @@ class Decoder:
         step, n = divmod(i, PIECE)
         if not n:
             return self.ends[step]
-        lengths = self.lengths.read(8 * step * PIECE, 8 * n)
+        lengths = self.lengths.read(self.body, 8 * step * PIECE, 8 * n)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

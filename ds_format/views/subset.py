@@ -250,6 +250,18 @@ class Subset(Opened):
             values = packing.unpack(values, self._packed[name])
         return as_masked(values) if self._masked else values
 
+    def announce(self, reads: Mapping[str, tuple[Any, ...] | None]) -> None:
+        """Announce variables, or parts of them, that will be read: if the file is far, their bytes come together.
+
+        Parameters
+        ----------
+        reads : dict
+            Key → index, as for `read`.
+        """
+        if hasattr(self.source, "announce"):
+            stored = {key: index for key, index in reads.items() if key not in self._dates}
+            self.source.announce({key: self._index_of(key, index) for key, index in stored.items()})
+
     def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """Convert an index into the part to an index into the whole variable."""
         chosen = self._indexes.get(name)

@@ -2,6 +2,7 @@
 
 header      the header of a file, without NumPy
 whole       whole variables; a small file in one read
+parts       parts of a variable: the bytes that an index needs, and their values; masks are read once
 source      variables, parts and blocks of any file; picklable handles of variables
 alike       consecutive small files that are alike, as one
 composing   a dataset → header and buffers; its metadata alone → header

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.once import once
 from ...base.text import unescape
@@ -18,16 +17,14 @@ from ...body import Address, Opened, absolute
 from ...body.body import FIRST_SIZE, Body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
-from ...codec import legacy
 from ...codec.attributes import from_json
-from ...codec.decode import STEP, Decoder
+from ...codec.decode import STEP, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
 from ...codec.line import Header, HeaderLine
 from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, MissingError
-from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from ...model.missing import restore
 from ...model.settings import NETCDF
 from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
@@ -35,7 +32,8 @@ from ..handle import PositionedHandle
 from . import checksums
 from .checksums import Sums
 from .header import open_line
-from .whole import all_headers, decode_variable, faults_of, is_simple, read_headers, source_metadata
+from .parts import KeptDecoders, VariableReader, has_legacy_strings
+from .whole import all_headers, faults_of, is_simple, read_headers, source_metadata
 
 
 class DsSource(Opened):
@@ -116,13 +114,31 @@ class DsSource(Opened):
             self._headers.update(read_headers(self.header, self.body, [name]))
         return self._headers[name]
 
+    @once
+    def _reader(self) -> VariableReader:
+        """Reads variables, and keeps masks."""
+        return VariableReader(self.header.version, self.body, self.strings)
+
+    @watched
+    def announce(self, reads: Mapping[str, tuple[Any, ...] | None]) -> None:
+        """Announce what `read` will read, if the file is far, so that the bytes of several variables come together.
+
+        Parameters
+        ----------
+        reads : dict
+            Key of a variable → index. Errors are left to `read`.
+        """
+        if self.body.is_far:
+            with contextlib.suppress(DsError):
+                self._reader.announce([(self.variable(name), index) for name, index in reads.items()])
+
     @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
             if self._verify:
                 self.compare(name)
-            values = read_variable(self.header.version, name, self.variable(name), self.body, self.strings, index)
+            values = self._reader.read(name, self.variable(name), index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         if NETCDF in self.meta[name]:
@@ -137,11 +153,10 @@ class DsSource(Opened):
 
     def _known(self, var: VarHeader) -> tuple[tuple[int, bytes], ...]:
         """Return the bytes of a variable of a remote file that came with the header: a handle needs no request then."""
-        if not isinstance(self._where, Address) or var.type is None or var.size is None:
+        if not isinstance(self._where, Address):
             return ()
-        start = self.header.body + var.offset
-        is_plain = var.type.is_number and not var.missing
-        size = math.prod(var.size) * var.type.size if is_plain else var.length
+        offset, size = span_of(var, self.body.size)
+        start = self.header.body + offset
         first = self._opened.head(FIRST_SIZE)
         return ((start, bytes(first[start : start + size])),) if 0 < size <= len(first) - start else ()
 
@@ -250,11 +265,10 @@ class DsSource(Opened):
             var = self.variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return
-            version = self.header.version
-            if has_legacy_strings(version, var):
+            if has_legacy_strings(self.header.version, var):
                 yield as_array(self.read(name))
                 return
-            decoder = decoder_of(version, var, self.body, self.strings)
+            decoder = self._reader.decoder(var)
             size = decoder.item_size
             if var.type.is_string:
                 size += OBJECT_SIZE + decoder.ends[-1] // max(decoder.present, 1)
@@ -274,7 +288,12 @@ class DsSource(Opened):
         """Release the file. It is closed as soon as no thread reads it. A file in memory stays readable."""
         if self._file is not None and not self._file.is_in_memory:
             self._file, self.watch = None, Watch()
-            vars(self).pop("body", None)
+            for name in ("body", "_reader"):
+                vars(self).pop(name, None)
+
+
+_kept = KeptDecoders()
+"""Masks that handles have read, by the stamp of the file and the time of its last change by any process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,144 +330,12 @@ class DsHandle(PositionedHandle):
         return self.var.missing
 
     def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
-        return read_variable(self.version, self.key, self.var, file.section(self.body), False, index)
+        reader = VariableReader(self.version, file.section(self.body), False, *self._kept())
+        return reader.read(self.key, self.var, index)
 
-
-def read_variable(
-    version: str, key: str, var: VarHeader, body: Body, strings: bool, index: Sequence[Index] | None
-) -> Any:
-    """Decode the part of a variable that a normalized index selects, or all of it if the index is None.
-
-    Parameters
-    ----------
-    version : str
-        Version of the format.
-    key : str
-        Key of the variable, for messages.
-    var : VarHeader
-        Its header, with the true offset.
-    body : Body
-    strings : bool
-        As for `codec.decode`.
-    index : sequence of Index, optional
-
-    Returns
-    -------
-    ndarray, MaskedArray, scalar, str, bytes or None
-        As for `drivers.base.Source.read`.
-
-    Raises
-    ------
-    FormatError
-        If its bytes are invalid; the message names the variable.
-    """
-    if index is None or var.size is None or is_whole(index, var.size):
-        return decode_variable(version, key, var, body, strings)
-    try:
-        if has_legacy_strings(version, var):
-            part = take(as_array(decode_variable(version, key, var, body, strings)), index)
-            if isinstance(part, np.ma.MaskedArray) and not part.mask.any():
-                part = part.data
-        else:
-            part = read_part(decoder_of(version, var, body, strings), index)
-    except DsError as error:
-        raise error.at(variable=unescape(key))
-    return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
-
-
-def has_legacy_strings(version: str, var: VarHeader) -> bool:
-    """Return whether the position of strings is only known after decoding all of them."""
-    return version == "2.0.1" and var.type is not None and var.type.is_string
-
-
-def decoder_of(version: str, var: VarHeader, body: Body, strings: bool) -> Decoder:
-    """Return a decoder of a variable; errors as for `read_variable`."""
-    if version == "2.0.1":
-        legacy.check_mask(var, body)
-    return Decoder(var, locate(var, body.size), body, strings)
-
-
-def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
-    """Decode the part of a variable that a normalized index selects, reading few other bytes.
-
-    Returns
-    -------
-    ndarray or MaskedArray
-        Its shape is `index.shape_of(index)`. A MaskedArray only if a selected value is missing.
-    """
-    sorted_index = [_in_order(item) if isinstance(item, np.ndarray) else item for item in index]
-    part = _read_sorted(decoder, sorted_index)
-    axis = 0
-    for item, kept in zip(index, sorted_index, strict=True):
-        if isinstance(item, np.ndarray) and not isinstance(kept, int) and not np.array_equal(item, kept):
-            part = part.take(np.searchsorted(kept, item), axis=axis)
-        axis += not isinstance(item, int)
-    return part
-
-
-def _in_order(positions: NDArray[np.int64]) -> Index:
-    """Return positions sorted, each once; as a range if they are consecutive, so that values are copied only once."""
-    kept = np.unique(positions)
-    if kept.size and kept[-1] - kept[0] == kept.size - 1:
-        return range(int(kept[0]), int(kept[-1]) + 1)
-    return kept
-
-
-def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
-    shape = shape_of(index)
-    values = decoder.empty(shape)
-    if values.size == 0 or not index:
-        return decoder.all() if not index else values
-    axis = split_axis(index, decoder.shape, decoder.item_size, decoder.body.gap)
-    inner = math.prod(decoder.shape[axis + 1 :])
-    starts = flat_positions(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
-    rows = values.reshape(len(starts), count(index[axis]), *shape_of(index[axis + 1 :]))
-    flags: NDArray[np.bool_] | None = None
-    for at, item in _pieces(index[axis], inner * decoder.item_size, decoder.body.batch):
-        first, last = bounds(item)
-        n = (last - first) * inner
-        local = [range(count(item)) if isinstance(item, int) else shifted(item, first), *index[axis + 1 :]]
-        for some, block in _decode_rows(decoder, starts + first * inner, n):
-            block = block.reshape(-1, last - first, *decoder.shape[axis + 1 :])
-            picked = take(block, [range(len(block)), *local])
-            if isinstance(picked, np.ma.MaskedArray):
-                if flags is None:
-                    flags = np.zeros(rows.shape, np.bool_)
-                flags[some, at] = np.ma.getmaskarray(picked)
-                picked = picked.data
-            rows[some, at] = picked
-    if flags is None or not flags.any():
-        return values
-    return np.ma.MaskedArray(values, flags.reshape(shape), copy=False)
-
-
-def _pieces(item: Index, size: int, most: int) -> Iterator[tuple[slice, Index]]:
-    """Divide one item of an index, so that each part spans few more than `most` bytes.
-
-    Parameters
-    ----------
-    item : Index
-        Sorted.
-    size : int
-        Bytes from one position to the next.
-    """
-    if isinstance(item, int):
-        yield slice(0, 1), item
-        return
-    first, last = bounds(item)
-    n_pieces = max(1, min(len(item), (last - first) * size // most))
-    for i in range(n_pieces):
-        at = slice(len(item) * i // n_pieces, len(item) * (i + 1) // n_pieces)
-        yield at, item[at]
-
-
-def _decode_rows(decoder: Decoder, starts: NDArray[np.int64], n: int) -> Iterator[tuple[slice, Any]]:
-    """Decode runs of `n` values each. The body determines how many runs are read in one call."""
-    if len(starts) == 1:
-        start = int(starts[0])
-        yield slice(0, 1), decoder.row(start, start + n)
-        return
-    batch = max(1, decoder.body.batch // (n * decoder.item_size))
-    for i in range(0, len(starts), batch):
-        some = slice(i, min(i + batch, len(starts)))
-        yield some, decoder.rows(starts[some], n)
+    def _kept(self) -> tuple[KeptDecoders, Any]:
+        """Return masks that handles have read, and what distinguishes those of this file; see `VariableReader`."""
+        if not isinstance(self.path, Address):
+            return _kept, (self.stamp, os.stat(self.path).st_ctime_ns)
+        # without a version, a file that was replaced is not recognised
+        return (_kept, (self.stamp, os.fspath(self.path))) if self.stamp.digest else (KeptDecoders(), None)

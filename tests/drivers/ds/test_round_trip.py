@@ -190,7 +190,7 @@ def test_parts_and_blocks_of_the_older_format(masked: bool, tmp_path: Path, monk
     ds.write(tmp_path / "a.ds", {"x": array, "s": np.array(["a", "ž"], object)}, version="2.0.1")
     with ds.open(tmp_path / "a.ds") as file:
         whole: list[Any] = []
-        monkeypatch.setattr("ds_format.drivers.ds.source.decode_variable", lambda *arguments: whole.append(arguments))
+        monkeypatch.setattr("ds_format.drivers.ds.parts.decode_variable", lambda *arguments: whole.append(arguments))
         assert same_data(file["x"][5, ::7], array[5, ::7])
         blocks = list(file["x"].blocks(100_000))
     assert not whole
