@@ -49,7 +49,7 @@ def test_kernels_that_are_not_compiled(words: list[str], tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["netCDF4", "h5py"])
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_library_is_blamed_only_if_it_is_missing(name: str, is_there: bool, tmp_path: Path) -> None:
-    source, target = {"netCDF4": ("sample.nc", "copy.nc"), "h5py": ("sample.h5", "copy.ds")}[name]
+    source, target = {"netCDF4": ("sample.nc", "copy.nc"), "h5py": ("sample.nc", "copy.h5")}[name]
     shutil.copy(SAMPLE, tmp_path / source)
     if is_there:
         (tmp_path / f"{name}.py").write_text("raise ImportError('libhdf5.so.310: cannot open shared object file')\n")

@@ -186,6 +186,15 @@ class Origin(NamedTuple):
     """Called with this object. It is given here, because formats are below the function that knows all of them."""
 
 
+class Reader(NamedTuple):
+    """What reads a file: this package, or a library."""
+
+    library: str = ""
+    """Name of the library; empty: none."""
+    reason: str = ""
+    """Why the library reads the file; empty: this package reads no such files."""
+
+
 class Problem(NamedTuple):
     """A fault of a file.
 

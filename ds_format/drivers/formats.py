@@ -233,12 +233,9 @@ def _hdf5() -> Driver:
 
 def _is_hdf5(file: Body) -> bool:
     """Return whether the signature of HDF5 is at the start, or after a user block."""
-    start, mark = 0, signatures.HDF5
-    while start + len(mark) <= file.size:
-        if bytes(file.read(start, len(mark))) == mark:
-            return True
-        start = 2 * start or signatures.HDF5_START
-    return False
+    from ..hdf5 import content
+
+    return content(file) is not None
 
 
 def _json() -> Driver:
@@ -346,10 +343,10 @@ BUILT_IN = {
             _hdf5,
             title="HDF5",
             recognises=_is_hdf5,
-            needs=("h5py", "ds-format-cython[hdf5]"),
             options=frozenset({"skip_unsupported"}),
             creation=FILE | TIMES | {"compression", "level"},
             dates=True,
+            takes_body=True,
         ),
         Format("json", (".json",), _json, title="JSON", creation=FILE | TIMES),
         Format(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..errors import Unusual
 from .arrays import DatasetPlace, check_size, place_of, stored_of, values
-from .header import SIGNATURE, read_file
+from .header import SIGNATURE, content, read_file
 from .records import (
     HDF5Attribute,
     HDF5Dataset,
@@ -35,6 +35,7 @@ __all__ = [
     "HDF5Type",
     "Unusual",
     "check_size",
+    "content",
     "place_of",
     "read_file",
     "stored_of",

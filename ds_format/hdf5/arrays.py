@@ -69,6 +69,8 @@ class DatasetPlace:
     """One value, as in the file, in place of those that were not written; None: zeros."""
     size: int
     """Bytes of all values in memory."""
+    padding: str
+    """As of `HDF5Type`. Values of text still have it."""
     chunks: StoredChunks | None = field(default=None, compare=False)
     """None: the index was not read yet."""
 
@@ -120,6 +122,7 @@ def place_of(dataset: HDF5Dataset) -> DatasetPlace:
         simple if layout.index == "btree1" and size <= SMALL_SIZE else None,
         fill,
         size,
+        type_.padding,
     )
 
 

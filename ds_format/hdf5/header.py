@@ -2,7 +2,7 @@
 
 Files, or parts of them, are left to a library (`Unusual`) if they have:
 
-- a user block, a base address, addresses that do not have 8 bytes, a driver that spreads the file or an image of the
+- a user block (see `content`), addresses that do not have 8 bytes, a driver that spreads the file or an image of the
   metadata cache, or are open for writing;
 - soft or external links, objects with two names, groups that are nested deeper than 32;
 - messages that are shared in a heap, heaps with filters, references to regions;
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from ..base import signatures
 from ..body.body import Body
 from ..errors import Unusual
 from ..kernels.hdf5.objects import Parser
@@ -28,24 +29,34 @@ from .records import (
     HDF5Type,
 )
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
+SIGNATURE = signatures.HDF5
 
 _records = (HDF5Type, HDF5Attribute, HDF5Filter, HDF5Layout, HDF5Dataset, HDF5Group, HDF5File)
 _parser = Parser(_records, Unusual)
 
 
-def read_file(body: Body, *, scalars: bool = False, share: bool = False) -> HDF5File:
+def content(body: Body) -> Body | None:
+    """Return the body of an HDF5 file without its user block; None if it has no signature of HDF5."""
+    start = 0
+    while start + len(SIGNATURE) <= body.size:
+        if bytes(body.read(start, len(SIGNATURE))) == SIGNATURE:
+            return body.section(start) if start else body
+        start = 2 * start or signatures.HDF5_START
+    return None
+
+
+def read_file(body: Body, *, netcdf: bool = False, share: bool = False) -> HDF5File:
     """Read the metadata of a file.
 
     Parameters
     ----------
     body : Body
         The bytes of the file.
-    scalars : bool
-        Whether attributes of shape (1,) are given like those of shape ().
+    netcdf : bool
+        Whether attributes are given as netCDF has them; see `records.HDF5Dataset`.
     share : bool
-        Whether attributes of an object may be the same dict as those of another one, in any file, that has the same
-        ones. Then they must not be changed.
+        With `netcdf`, whether attributes of an object may be the same dict as those of another one, in any file, that
+        has the same ones. Then they must not be changed.
 
     Raises
     ------
@@ -58,6 +69,6 @@ def read_file(body: Body, *, scalars: bool = False, share: bool = False) -> HDF5
     """
 
     def parse(segments: Segments, size: int) -> HDF5File | list[tuple[int, int]]:
-        return cast("HDF5File | list[tuple[int, int]]", _parser.parse(segments, size, scalars, share))
+        return cast("HDF5File | list[tuple[int, int]]", _parser.parse(segments, size, netcdf, share))
 
     return read_known(body, parse, first_bytes(body))

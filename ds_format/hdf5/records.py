@@ -25,14 +25,21 @@ class HDF5Type(NamedTuple):
     """Members of an enum, in the order of the file."""
     address: int | None = None
     """Position of the object header of a committed (named) type."""
+    padding: str = ""
+    """End of text that is shorter than its type: `NUL ends` (bytes after the first NUL mean nothing), `NULs`,
+    `spaces`."""
+    is_utf8: bool = False
+    """Whether text is marked as UTF-8, not as ASCII."""
 
 
 class HDF5Attribute(NamedTuple):
-    """An attribute whose value has no usual Python form: an enum, a reference, a compound, an odd number."""
+    """An attribute whose value has no usual Python form: an enum, a reference, several axes, an odd number."""
 
     type: HDF5Type
     shape: tuple[int, ...] | None
     """None: a null dataspace."""
+    data: bytes | list[str]
+    """As in the file. If attributes are not as netCDF has them, strings of variable length."""
 
 
 class HDF5Filter(NamedTuple):
@@ -86,10 +93,14 @@ class HDF5Dataset(NamedTuple):
     is_fill_written: bool
     """False: the fill time is "never", values that were not written are undefined."""
     attributes: dict[str, Any]
-    """In creation order if it is tracked, else as they are stored. NumPy scalars, (N,) arrays in native byte order,
-    `str`, lists of `str`, or an `HDF5Attribute`, also if there are several axes. Without a value: an empty array, or
-    the empty string. Text ends before its first NUL; one of fixed length and shape () before the NULs at its end. Bytes
-    that are not UTF-8 are kept as `surrogateescape` does. Not the hidden ones."""
+    """NumPy scalars, (N,) arrays in native byte order, `str`, lists of `str`, or an `HDF5Attribute`, also if there are
+    several axes. Without a value: the empty string, or None. Text of variable length ends before its first NUL, text of
+    fixed length as its type says. Bytes that are not UTF-8 are kept as `surrogateescape` does. In creation order if it
+    is tracked, else sorted by name. All but DIMENSION_LIST.
+
+    As netCDF has them: Those of shape (1,) are like those of shape (). Numbers without a value are an empty array.
+    Text ends before its first NUL; one of fixed length and shape () before the NULs at its end. If the creation order
+    is not tracked, they are in the order of the file. Not the hidden ones."""
     strings: list[str]
     """Names of attributes that netCDF has as one text of the type string, as well: a string of variable length of
     shape () or (1,), or text of shape (1,)."""
@@ -97,7 +108,8 @@ class HDF5Dataset(NamedTuple):
     """Attributes by which netCDF-4 stores dimensions: CLASS and NAME (`str`), `_Netcdf4Dimid` (`int`),
     `_Netcdf4Coordinates` (tuple of `int`), DIMENSION_LIST (for each axis a tuple of addresses), `_NCProperties`
     (`str`), `_nc3_strict` (True). REFERENCE_LIST is left out. Any other form of these is an `HDF5Attribute`, as is a
-    CLASS that is not padded with NULs: the library does not heed it."""
+    CLASS that is not padded with NULs: the library does not heed it. Unless attributes are as netCDF has them, only
+    DIMENSION_LIST."""
 
 
 class HDF5Group(NamedTuple):

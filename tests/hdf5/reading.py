@@ -22,8 +22,8 @@ MEMORY = 100 << 20
 """Bytes that reading a file may take."""
 
 
-def read_header(data: bytes, scalars: bool = False) -> HDF5File:
-    return header.read_file(MemoryBody("x.nc", data), scalars=scalars)
+def read_header(data: bytes, netcdf: bool = False) -> HDF5File:
+    return header.read_file(MemoryBody("x.nc", data), netcdf=netcdf)
 
 
 def outcome(data: bytes) -> tuple[str, str]:

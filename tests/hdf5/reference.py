@@ -69,13 +69,13 @@ class Link(NamedTuple):
     order: int
 
 
-def parse(data: bytes, scalars: bool = False) -> HDF5File:
+def parse(data: bytes, netcdf: bool = False) -> HDF5File:
     """Return all objects of a file.
 
     Parameters
     ----------
     data : bytes
-    scalars : bool
+    netcdf : bool
         Whether attributes of shape (1,) are given as those without dimensions are.
 
     Raises
@@ -85,16 +85,16 @@ def parse(data: bytes, scalars: bool = False) -> HDF5File:
     UnknownError
         If the package leaves it to the library.
     """
-    parser = Parser(Bytes(data), scalars)
+    parser = Parser(Bytes(data), netcdf)
     return parser.parse()
 
 
 class Parser:
     """Reads one file."""
 
-    def __init__(self, file: Bytes, scalars: bool):
+    def __init__(self, file: Bytes, netcdf: bool):
         self.file = file
-        self.scalars = scalars
+        self.netcdf = netcdf
         self.groups: list[HDF5Group] = []
         self.datasets: list[HDF5Dataset] = []
         self.types: list[tuple[str, HDF5Type]] = []
@@ -128,10 +128,8 @@ class Parser:
             base, end, root = file.number(12), file.number(28), file.number(36)
             if version == 3 and file.number(11, 1) & 5:
                 raise UnknownError("a file that is open for writing")
-        if base:
-            raise UnknownError("a base address")
-        if end > len(file.data):
-            raise WrongError(f"the file has {len(file.data)} bytes, expected {end}")
+        if base > end or end - base > len(file.data):
+            raise WrongError(f"the file has {len(file.data)} bytes, expected {end} less {base}")
         return root
 
     # object headers
@@ -284,7 +282,11 @@ class Parser:
             code = f"{'<>'[bits & 1]}f{width}"
             return numeric(code, is_usual)
         if kind == 3:
-            return HDF5Type("text", np.dtype(f"S{width}"), width, None, address)
+            paddings = ("NUL ends", "NULs", "spaces")
+            if bits & 15 >= len(paddings):
+                raise UnknownError("an unknown padding")
+            padding, is_utf8 = paddings[bits & 15], bits >> 4 & 15 == 1
+            return HDF5Type("text", np.dtype(f"S{width}"), width, None, address, padding, is_utf8)
         if kind == 7:
             if bits & 15:
                 raise UnknownError("references to regions, or of a new kind")
@@ -582,14 +584,14 @@ class Parser:
         strings, hidden = [], {}
         for _, raw, type, shape, data, type_at in found:
             name = raw.decode("utf-8", "surrogateescape")
-            if name in HIDDEN:
+            if name in (HIDDEN if self.netcdf else ("DIMENSION_LIST",)):
                 # texts end with a NUL, and lists are of references
                 is_other = name == "CLASS" and (type.kind != "text" or file.number(type_at + 1, 1) & 15)
                 if name == "DIMENSION_LIST" and type.kind == "sequence":
                     inner = file.number(type_at + 8, 1) & 15, file.number(type_at + 9, 1) & 15
                     is_other = (*inner, file.number(type_at + 12, 4)) != (7, 0, 8)
                 if is_other:
-                    hidden[name] = HDF5Attribute(type, shape)
+                    hidden[name] = HDF5Attribute(type, shape, data)
                 elif name != "REFERENCE_LIST":
                     hidden[name] = self.hidden(name, type, shape, data)
                 continue
@@ -597,6 +599,8 @@ class Parser:
             is_text = shape == (1,) and type.kind == "text"
             if is_text or (type.kind == "string" and shape in ((), (1,))):
                 strings.append(name)
+        if not self.netcdf and all(message.order < 0 for message in messages):
+            attributes = dict(sorted(attributes.items()))
         return attributes, strings, hidden
 
     def attribute(self, at: int, size: int) -> tuple[bytes, HDF5Type, tuple[int, ...] | None, bytes, int]:
@@ -635,16 +639,26 @@ class Parser:
     def value(self, type: HDF5Type, shape: tuple[int, ...] | None, data: bytes) -> Any:
         """Return the value of an attribute."""
         if type.kind not in ("number", "text", "string") or (shape is not None and len(shape) > 1):
-            return HDF5Attribute(type, shape)
-        is_one = not shape or (self.scalars and shape == (1,))
+            if type.kind == "string" and not self.netcdf:
+                parts = [sequence(self.file, data[i : i + 16]) for i in range(0, len(data), 16)]
+                texts = [each.partition(b"\0")[0].decode("utf-8", "surrogateescape") for each in parts]
+                return HDF5Attribute(type, shape, texts)
+            return HDF5Attribute(type, shape, data)
+        is_one = not shape or (self.netcdf and shape == (1,))
         if type.kind == "number":
             assert type.dtype is not None
             array = np.frombuffer(data, type.dtype).astype(type.dtype.newbyteorder("="))
+            if shape is None and not self.netcdf:
+                return None
             return array[0] if is_one and shape is not None and len(array) == 1 else array
         if shape is None:
             return ""
         items = [data[i : i + type.size] for i in range(0, len(data), type.size)]
-        if type.kind == "text" and not shape and shape is not None:
+        if type.kind == "text" and not self.netcdf and type.padding != "NUL ends":
+            cut = (item.rstrip(b" ") if type.padding == "spaces" else item for item in items)
+            texts = [item.rstrip(b"\0").decode("utf-8", "surrogateescape") for item in cut]
+            return texts if shape else texts[0]
+        if type.kind == "text" and not shape and self.netcdf:
             return data.rstrip(b"\0").decode("utf-8", "surrogateescape")
         raw = items if type.kind == "text" else [sequence(self.file, item) for item in items]
         texts = [each.partition(b"\0")[0].decode("utf-8", "surrogateescape") for each in raw]
@@ -652,7 +666,7 @@ class Parser:
 
     def hidden(self, name: str, type: HDF5Type, shape: tuple[int, ...] | None, data: bytes) -> Any:
         """Return the value of an attribute by which netCDF-4 stores dimensions."""
-        other = HDF5Attribute(type, shape)
+        other = HDF5Attribute(type, shape, data)
         if name == "_nc3_strict":
             return True
         if shape is None or len(shape) > 1:

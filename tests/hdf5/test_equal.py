@@ -65,19 +65,19 @@ def differences(path: Path) -> list[str]:
     """Return what kernels, oracle and h5py do not agree about; an empty list if they do."""
     data = path.read_bytes()
     found = []
-    for scalars in (False, True):
+    for as_netcdf in (False, True):
         try:
-            expected: Any = reference.parse(data, scalars)
+            expected: Any = reference.parse(data, as_netcdf)
         except reference.UnknownError:
             expected = None
         for name, body in (("memory", MemoryBody("x", data)), ("file", FileBody.open(path))):
             try:
-                read: Any = header.read_file(body, scalars=scalars)
+                read: Any = header.read_file(body, netcdf=as_netcdf)
             except Unusual as error:
                 if expected is not None:
                     found.append(f"{name}: {error}")
                 continue
-            found += [] if expected is None else different(f"{name}, {scalars}", read, expected)
+            found += [] if expected is None else different(f"{name}, {as_netcdf}", read, expected)
             found += [f"{name}: read what is unusual"] if expected is None else []
     if expected is not None:
         with h5py.File(path) as file:

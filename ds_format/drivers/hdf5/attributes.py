@@ -24,18 +24,16 @@ and of a group or a file the first two.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.text import escape, unescape
 from ...codec.attributes import from_json, to_json
-from ...errors import UnsupportedError
 from ...model import missing
 from ..library.catalog import decode_json, parse_marker
-from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, Node, is_attribute, substitute
+from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, is_attribute, substitute
 
 CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
 """Numbers and booleans that attributes of a dataset may be, as NumPy kind and item size."""
@@ -141,79 +139,16 @@ def same(left: Native, right: Any) -> bool:
     return bool(left == right)
 
 
-def write_value(owner: Node, name: str, value: Native) -> None:
-    """Write one attribute."""
-    if value is None:
-        owner.attrs.create(name, h5py.Empty(np.dtype("f4")))
-    elif isinstance(value, (str, list)):
-        text = value if isinstance(value, str) else np.array(value, dtype=object)
-        owner.attrs.create(name, text, dtype=h5py.string_dtype())
-    else:
-        owner.attrs.create(name, value)
-
-
-def read_value(owner: Node, name: bytes, is_netcdf: bool) -> Native:
-    """Return the value of one attribute.
-
-    Parameters
-    ----------
-    owner : h5py.Group or h5py.Dataset
-    name : bytes
-    is_netcdf : bool
-        Whether the netCDF library wrote the file, which holds one number or text as an array of one.
-
-    Returns
-    -------
-    None, str, list of str, NumPy scalar or (...) ndarray
-        None for a null dataspace; numbers of enumerations for their names. Bytes of text that are not UTF-8 are kept as
-        `surrogateescape` does; NULs at its end are padding and left out.
-
-    Raises
-    ------
-    UnsupportedError
-        If its type is not supported by ds.
-    """
-    attribute = h5py.h5a.open(owner.id, name)
-    kind = attribute.get_type().get_class()
-    is_empty = attribute.get_space().get_simple_extent_type() == h5py.h5s.NULL
-    if kind == h5py.h5t.STRING:
-        return "" if is_empty else _read_text(attribute, is_netcdf)
-    if kind not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM) or attribute.dtype.str[1:] not in CODES:
-        raise UnsupportedError("its type is not supported by ds")
-    if is_empty:
-        return None
-    # a new dtype is one without the names of an enumeration
-    dtype = np.dtype(attribute.dtype.str).newbyteorder("=")
-    values = np.zeros(attribute.shape, dtype=attribute.dtype)
-    attribute.read(values)
-    values = values.astype(dtype)
-    if is_netcdf and values.shape == (1,):
-        return values[0]
-    return values if values.ndim else values[()]
-
-
-def _read_text(attribute: Any, is_netcdf: bool) -> Any:
-    values = np.zeros(attribute.shape, dtype=attribute.dtype)
-    attribute.read(values, mtype=h5py.h5t.py_create(attribute.dtype))
-    texts = _decoded(values.tolist())
-    return texts[0] if is_netcdf and attribute.shape == (1,) else texts
-
-
-def _decoded(raw: Any) -> Any:
-    if isinstance(raw, list):
-        return [_decoded(item) for item in raw]
-    return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else ""
-
-
 Marker = dict[str, Any]
 
 
-def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | None, is_scale: bool) -> Marker:
-    """Write attributes in their order, and return their part of the marker.
+def stored_attributes(
+    given: dict[str, Any], dtype: np.dtype[Any] | None, is_scale: bool
+) -> tuple[dict[str, Native], Marker]:
+    """Return attributes in the form in which a file stores them, in their order, and their part of the marker.
 
     Parameters
     ----------
-    owner : h5py.Group or h5py.Dataset
     given : dict
         By unescaped name.
     dtype : dtype, optional
@@ -226,6 +161,7 @@ def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | 
     UnsupportedError
         If there is no way to write one; the message names it.
     """
+    stored: dict[str, Native] = {}
     names: dict[str, str] = {}
     inexact: dict[str, Any] = {}
     for name, raw in given.items():
@@ -237,13 +173,13 @@ def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | 
         if not is_attribute(name) or (name in SCALE_ATTRIBUTES and (is_scale or value == SCALE_CLASS)):
             shown = substitute(name, {*given, *names})
             names[shown] = name
-        write_value(owner, shown, form)
+        stored[shown] = form
     marker: Marker = {}
     if inexact:
         marker["attributes"] = to_json(inexact)
     if names:
         marker["names"] = names
-    return marker
+    return stored, marker
 
 
 def _as_read(key: str, value: Any) -> Any:
@@ -253,24 +189,39 @@ def _as_read(key: str, value: Any) -> Any:
     return value
 
 
-def write_marker(owner: Node, marker: Marker) -> None:
-    """Write the marker, if it is not empty; an existing one is replaced."""
-    if marker:
-        write_value(owner, MARKER, json.dumps(marker))
+class Unreadable(NamedTuple):
+    """In place of the value of an attribute that ds cannot hold."""
+
+    reason: str
 
 
-def read_attributes(
-    owner: Node, dtype: np.dtype[Any] | None, is_netcdf: bool
+def text_at(raw: dict[str, Any], name: str) -> str | None:
+    """Return the text of an attribute; None if there is none, or it is not one text."""
+    value = raw.get(name)
+    return value if isinstance(value, str) else None
+
+
+def is_scale(raw: dict[str, Any]) -> bool:
+    """Return whether a dataset with these attributes is a dimension scale."""
+    return text_at(raw, "CLASS") == SCALE_CLASS
+
+
+def shown_attributes(
+    raw: dict[str, Any], dtype: np.dtype[Any] | None, *, is_scale: bool, is_netcdf: bool
 ) -> tuple[dict[str, Any], Marker, list[tuple[str, str]]]:
-    """Return the attributes of a dataset or a group.
+    """Return those attributes of a dataset or a group that a ds dataset has.
 
     Parameters
     ----------
-    owner : h5py.Group or h5py.Dataset
+    raw : dict
+        All attributes of the file by name: None for a null dataspace, `str`, (nested) lists of `str`, NumPy scalars or
+        (...) ndarrays in native byte order, or `Unreadable`.
     dtype : dtype, optional
         Dtype of the variable, if it has numbers.
+    is_scale : bool
+        Whether they are those of a dimension scale.
     is_netcdf : bool
-        Whether the netCDF library wrote the file.
+        Whether the netCDF library wrote the file, which holds one number or text as an array of one.
 
     Returns
     -------
@@ -280,18 +231,17 @@ def read_attributes(
         The rest of the marker, which describes the variable.
     skipped : list of (name, reason)
     """
-    hidden = {*HIDDEN, *SCALE_ATTRIBUTES} if is_scale(owner) else HIDDEN
+    hidden = {*HIDDEN, *SCALE_ATTRIBUTES} if is_scale else HIDDEN
     found: dict[str, Any] = {}
     skipped: list[tuple[str, str]] = []
-    for raw in owner_names(owner):
-        name = raw.decode("utf-8", "surrogateescape")
+    for name, value in raw.items():
         if name in hidden:
             continue
-        try:
-            found[name] = read_value(owner, raw, is_netcdf)
-        except (UnsupportedError, TypeError) as error:
-            skipped.append((name, error.message if isinstance(error, UnsupportedError) else str(error)))
-    marker = parse_marker(read_attribute(owner, MARKER)) or {}
+        if isinstance(value, Unreadable):
+            skipped.append((name, value.reason))
+        else:
+            found[name] = _only(value) if is_netcdf else value
+    marker = parse_marker(text_at(raw, MARKER)) or {}
     names = marker.pop("names", None)
     if isinstance(names, dict):
         found = {names.get(name, name): value for name, value in found.items()}
@@ -306,28 +256,15 @@ def read_attributes(
     return found, marker, skipped
 
 
-def owner_names(owner: Node) -> list[bytes]:
-    """Return the names of all attributes, in the order in which they were made if the file knows it."""
-    names: list[bytes] = []
-    is_ordered = bool(owner.id.get_create_plist().get_attr_creation_order())
-    order = h5py.h5.INDEX_CRT_ORDER if is_ordered else h5py.h5.INDEX_NAME
-    h5py.h5a.iterate(owner.id, names.append, index_type=order)
-    return names
+def _only(value: Native) -> Native:
+    """Return the item of an array or list of one."""
+    if isinstance(value, np.ndarray):
+        return value[0] if value.shape == (1,) else value
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else value
 
 
-def read_attribute(owner: Node, name: str) -> Any:
-    """Return the value of one attribute; None if it does not exist, or cannot be read."""
-    if name not in owner.attrs:
-        return None
-    try:
-        return read_value(owner, name.encode(), False)
-    except (UnsupportedError, TypeError):
-        return None
-
-
-def is_scale(owner: Node) -> bool:
-    """Return whether a dataset is a dimension scale.
-
-    The library's own functions for scales and labels are left alone: they crash in damaged files.
-    """
-    return isinstance(owner, h5py.Dataset) and bool(read_attribute(owner, "CLASS") == SCALE_CLASS)
+def decoded(raw: Any) -> Any:
+    """Return text of bytes, or of nested lists of them; bytes that are not UTF-8 as `surrogateescape` does."""
+    if isinstance(raw, list):
+        return [decoded(item) for item in raw]
+    return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else ""

@@ -1,4 +1,4 @@
-"""Names and types that HDF5 files can hold, calls of h5py, and storage settings of variables.
+"""Names and types that HDF5 files can hold, and storage settings of variables.
 
 Names that HDF5 or netCDF-4 cannot hold, or reserve, get a substitute. The property `.hdf5` of a dataset holds the
 storage settings of a variable that differ from the default:
@@ -23,20 +23,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
-from typing import Any, Literal
-
-import h5py
-import numpy as np
+from typing import Any, Literal, NamedTuple
 
 from ...base.dtypes import TYPE_OF_CODE, TYPES
-from ...body import check_file
-from ...errors import DsError, FormatError, UnsupportedError
+from ...errors import UnsupportedError
 from ...model.settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
 from ..base import LossWarning
 from ..library import guard
-
-Node = Any
-"""An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
 
 LIBVER = ("v108", "v110")
 """Oldest and newest layout to write: that of HDF5 1.8 has attributes of more than 64 kB, and netCDF-4 reads both."""
@@ -56,40 +49,6 @@ class HDF5Warning(LossWarning):
 
 warn = functools.partial(guard.warn, HDF5Warning)
 """Takes a message, a path and the name of a variable; issues a warning that says where."""
-
-
-def address_of(identifier: Any) -> tuple[int, int]:
-    """Return the file number and the address of an open object, which identify it."""
-    info = h5py.h5o.get_info(identifier)
-    return info.fileno, info.addr
-
-
-def open_file(path: str) -> Node:
-    """Open a file to read.
-
-    Raises
-    ------
-    OSError
-        As `open` would, or if it is not a regular file, since the library would wait for a pipe.
-    FormatError
-        If it is not an HDF5 file, or a damaged one.
-    """
-    check_file(path)
-    with guard.opening(path, "HDF5"), guard.Guard(FormatError, path):
-        return h5py.File(path, "r", **CACHE)
-
-
-def create_file(path: str, target: str) -> Node:
-    """Create a file whose objects are listed in the order of their creation.
-
-    Parameters
-    ----------
-    path : str
-    target : str
-        The name for messages.
-    """
-    with guard.Guard(DsError, target):
-        return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)
 
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
@@ -160,25 +119,42 @@ length, or as sequences of bytes, which this package writes for strings with a N
 WIDENED = {"f2": "float32"}
 """Types that ds does not have, and those that hold their values exactly."""
 
-OCTETS = h5py.vlen_dtype(np.dtype("u1"))
-
 UNSUPPORTED = {
-    h5py.h5t.TIME: "a time type",
-    h5py.h5t.BITFIELD: "a type of bits",
-    h5py.h5t.OPAQUE: "an opaque type",
-    h5py.h5t.COMPOUND: "a compound type",
-    h5py.h5t.REFERENCE: "a type of references",
-    h5py.h5t.VLEN: "a ragged type",
-    h5py.h5t.ARRAY: "an array type",
+    "time": "a time type",
+    "bitfield": "a type of bits",
+    "opaque": "an opaque type",
+    "compound": "a compound type",
+    "reference": "a type of references",
+    "sequence": "a ragged type",
+    "array": "an array type",
 }
+"""Types that ds does not have, as in `ds_format.hdf5.records.HDF5Type`, in words."""
 
 
-def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
+class StoredType(NamedTuple):
+    """The type of the values of a dataset."""
+
+    kind: Kind | None
+    """None: ds has no such type."""
+    dtype: Any = None
+    """NumPy dtype of its values in memory, in native byte order; None: they have various lengths."""
+    is_utf8: bool = False
+    """Whether strings of fixed length are marked as UTF-8."""
+    refusal: str = ""
+    """Why ds has no such type."""
+
+
+def refused(kind: str) -> StoredType:
+    """Return a type that ds does not have; `kind` is a key of `UNSUPPORTED`."""
+    return StoredType(None, refusal=f"{UNSUPPORTED[kind]} is not supported by ds")
+
+
+def type_of(stored: StoredType, marked: Any) -> tuple[str, Kind]:
     """Return the ds type of a dataset, and the storage kind of its values.
 
     Parameters
     ----------
-    dataset : h5py.h5d.DatasetID
+    stored : StoredType
     marked : object
         The type in the marker, if any.
 
@@ -187,71 +163,33 @@ def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
     UnsupportedError
         If ds has no such type.
     """
-    type_id = dataset.get_type()
-    kind = type_id.get_class()
-    marked = marked if marked in TYPES else None
-    if kind == h5py.h5t.VLEN and marked in ("str", "unicode") and dataset.dtype.metadata == OCTETS.metadata:
-        return marked, "octets"
-    if kind in UNSUPPORTED:
-        raise UnsupportedError(f"{UNSUPPORTED[kind]} is not supported by ds")
-    try:
-        dtype = dataset.dtype
-    except TypeError as error:
-        raise UnsupportedError(f"its type is not supported by ds: {error}") from None
-    if kind == h5py.h5t.STRING:
-        if type_id.is_variable_str():
-            return ("str" if marked == "str" else "unicode"), "string"
-        return ("unicode" if type_id.get_cset() == h5py.h5t.CSET_UTF8 else "str"), "fixed"
-    if dtype.kind == "b":
-        return "bool", "bool"
-    code = dtype.str[1:]
-    if code in WIDENED:
-        return WIDENED[code], "number"
-    if code not in TYPE_OF_CODE:
-        raise UnsupportedError(f"the type {dtype} is not supported by ds")
-    if marked is not None and not TYPES[marked].is_string:
-        return marked, "number"
-    return TYPE_OF_CODE[code].name, "number"
-
-
-def plain_dtype(dataset: Any) -> np.dtype[Any]:
-    """Return the dtype of a dataset's numbers in memory: in native order, without the metadata that h5py adds."""
-    dtype: np.dtype[Any] = np.dtype(dataset.dtype.str).newbyteorder("=")
-    return dtype
-
-
-def file_dtype(type_name: str, kind: Kind) -> Any:
-    """Return the dtype of a dataset to be made."""
+    kind = stored.kind
+    marked = marked if isinstance(marked, str) and marked in TYPES else None
     if kind == "octets":
-        return OCTETS
+        if marked in ("str", "unicode"):
+            return str(marked), kind
+        raise UnsupportedError(refused("sequence").refusal)
+    if kind is None:
+        raise UnsupportedError(stored.refusal)
     if kind == "string":
-        return h5py.string_dtype("utf-8" if type_name == "unicode" else "ascii")
-    return np.dtype(TYPES[type_name].code)
+        return ("str" if marked == "str" else "unicode"), kind
+    if kind == "fixed":
+        return ("unicode" if stored.is_utf8 else "str"), kind
+    if kind == "bool":
+        return "bool", kind
+    code = stored.dtype.str[1:]
+    if code in WIDENED:
+        return WIDENED[code], kind
+    if code not in TYPE_OF_CODE:
+        raise UnsupportedError(f"the type {stored.dtype} is not supported by ds")
+    if marked is not None and not TYPES[marked].is_string:
+        return str(marked), kind
+    return TYPE_OF_CODE[code].name, kind
 
 
 PROPERTY = HDF5
 
 COMPRESSIONS = ("gzip", "lzf")
-
-
-def read_storage(dataset: Node) -> dict[str, Any]:
-    """Return the record of a dataset."""
-    record: dict[str, Any] = {}
-    if dataset.chunks:
-        record["chunks"] = [int(n) for n in dataset.chunks]
-        if dataset.maxshape != dataset.shape:
-            record["maxshape"] = [None if n is None else int(n) for n in dataset.maxshape]
-        if dataset.compression in COMPRESSIONS:
-            record["compression"] = dataset.compression
-            if dataset.compression == "gzip":
-                record["level"] = int(dataset.compression_opts)
-        record.update({name: True for name in ("shuffle", "fletcher32") if getattr(dataset, name)})
-    if dataset.dtype.byteorder == ">":
-        record["endian"] = "big"
-    members = h5py.check_enum_dtype(dataset.dtype)
-    if members is not None and dataset.dtype.kind != "b":
-        record["enum"] = {str(name): int(value) for name, value in members.items()}
-    return record
 
 
 def creation_options(record: Any, shape: tuple[int, ...], compression: str | None, level: int | None) -> dict[str, Any]:
@@ -297,15 +235,3 @@ def _fits(maxshape: list[Any] | None, shape: tuple[int, ...]) -> bool:
         and len(maxshape) == len(shape)
         and all(n is None or (isinstance(n, int) and n >= size) for n, size in zip(maxshape, shape, strict=True))
     )
-
-
-def enum_members(record: Any, dtype: Any) -> dict[str, int] | None:
-    """Return the names of the numbers of a variable, if the record has any that an enumeration of its type can have."""
-    members = setting(record, "enum", dict)
-    if not members or dtype.kind not in "iu" or not all(isinstance(value, int) for value in members.values()):
-        return None
-    try:
-        h5py.h5t.py_create(h5py.enum_dtype(members, dtype))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return members

@@ -26,20 +26,16 @@ from ..library.catalog import groups_of, lineage, split
 from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
 from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..slabs import slab_runs
-from .attributes import Marker, write_attributes, write_marker, write_value
+from .attributes import Marker
+from .calls import OCTETS, Node, create_file, enum_members, file_dtype, write_attributes, write_marker, write_value
 from .format import (
     COMPRESSIONS,
     IMPOSSIBLE,
-    OCTETS,
     PROPERTY,
     PURE_DIMENSION,
     HDF5Warning,
     Kind,
-    Node,
-    create_file,
     creation_options,
-    enum_members,
-    file_dtype,
     is_path,
     substitute,
 )

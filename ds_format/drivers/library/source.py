@@ -21,7 +21,7 @@ from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError
 from ...model import missing
 from .. import strings
-from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
+from ..base import BLOCK_SIZE, LossWarning, Metadata, Reader, block_slices, check_faults
 from ..handle import Reopened
 from ..slabs import Slices, read_part
 from . import guard
@@ -202,6 +202,8 @@ class LibrarySource(Reopened, Reading):
 
     meta: Metadata
     faults: Mapping[str, DsError]
+    reader = Reader()
+    """Set by the function that opens the source, which knows the reason."""
 
     @abstractmethod
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
@@ -220,6 +222,10 @@ class LibrarySource(Reopened, Reading):
             Full rank: numbers and booleans in native byte order, S1 for characters, S of fixed length, or objects of
             `bytes` or, if the variable `is_decoded`, `str`.
         """
+
+    def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
+        """Return a slab of raw values; see `LibrarySource._fetch`."""
+        return self._fetch(self._variable(key), slices)
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from ...base.progress import Progress
 from ...body.body import Body, open_body
 from ...body.stamp import Stamp
+from ...errors import Unusual
 from ...timeaxis import JD_CALENDAR, JD_UNITS
-from ..base import Report, Source
+from ..base import Reader, Report, Source
+from ..native import NativeSource, log_reason
 from . import small
-from .by_library import create, is_netcdf4, open_by_library
+from .by_library import LIBRARY, create, is_netcdf4, open_by_library
 from .classic.source import ClassicSource, opened as opened_classic
 from .format import NetCDFWarning
 from .hdf5.source import opened as opened_hdf5
@@ -64,8 +66,22 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
         As `source.NetCDFSource`.
     """
     body = open_body(path) if body is None else body
-    found: Source | None = opened_classic(body) or opened_hdf5(body)
-    return found or open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
+    found = _opened(body)
+    if not isinstance(found, str):
+        return found
+    source = open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
+    source.reader = Reader(LIBRARY, found)
+    return source
+
+
+def _opened(body: Body) -> NativeSource | str:
+    """Open a file without the library; if this is not possible, return the reason."""
+    try:
+        found: NativeSource | None = opened_classic(body) or opened_hdf5(body)
+    except Unusual as reason:
+        log_reason(body.name, LIBRARY, str(reason))
+        return str(reason)
+    return found or "its first bytes are not those of a NetCDF file"
 
 
 TITLES = {
@@ -104,8 +120,8 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         Never called, since the check takes no time.
     """
     body = open_body(path)
-    found = opened_classic(body) or opened_hdf5(body)
-    if found is None:
+    found = _opened(body)
+    if isinstance(found, str):
         return open(path, skip_unsupported=True, body=body)
     if isinstance(found, ClassicSource):
         from .classic import check as classic_check

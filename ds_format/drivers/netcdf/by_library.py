@@ -6,7 +6,6 @@ Everything else in this folder reads without the library, which takes longer to 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +34,7 @@ def open_by_library(path: Any, *, skip_unsupported: bool = False, stamp: Stamp |
     return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
 
 
-def log_reason(path: str, reason: str) -> None:
-    """Log why the library reads a file, or a part of it: to the logger `ds_format`, at the level debug."""
-    # importing it takes as long as reading a hundred small files
-    importlib.import_module("logging").getLogger("ds_format").debug("%s: read by the netCDF4 library: %s", path, reason)
+LIBRARY = "netCDF4"
 
 
 def create(

@@ -10,7 +10,8 @@ from ...body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ...dataset import Dataset
 from ...errors import DsError
 from ..base import SmallFiles
-from .by_library import log_reason
+from ..native import log_reason
+from .by_library import LIBRARY
 from .classic.small import WholeClassicFile
 from .hdf5.small import WholeNetCDF4File
 from .whole import WholeFile, WholeFileRow
@@ -38,7 +39,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
             found: Dataset = kind(body).dataset(keys, full, unpack)
             return found
     except (classic.Unusual, hdf5.Unusual) as reason:
-        log_reason(body.name, str(reason))
+        log_reason(body.name, LIBRARY, str(reason))
         return body
     except DsError as error:
         raise error.at(path=body.name)

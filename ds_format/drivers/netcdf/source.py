@@ -287,10 +287,6 @@ class NetCDFSource(LibrarySource):
             with Guard(DsError, self._path):
                 self._lease.close()
 
-    def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
-        """Return a slab of raw values; see `LibrarySource._fetch`."""
-        return self._fetch(self._variable(key), slices)
-
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
         self._check_end(variable)

@@ -12,8 +12,8 @@ from ...model import packing
 from ...model.missing import settle
 from ..alike import StackedValues
 from ..base import Metadata
+from ..native import NativeValues
 from .format import PROPERTY
-from .native import NativeValues
 
 
 class WholeFile:

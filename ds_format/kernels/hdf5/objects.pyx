@@ -127,8 +127,9 @@ cdef class Reader:
             if version == 3 and p[11] & IN_USE:
                 unusual(k, b"the file is open for writing, or was not closed")
             base, extension, end, root = u64(p + 12), u64(p + 20), u64(p + 28), u64(p + 36)
-        if base != 0:
-            unusual(k, b"a base address")
+        # all addresses are relative to the superblock, and the end is the base address further on
+        check(k, base <= end, b"superblock", 0, b"the file ends before it begins")
+        end -= base
         if end > k.size:
             fail(k, SHORT, b"superblock", 0, b"", k.size, end)
         k.size = end
@@ -291,6 +292,8 @@ cdef class Reader:
                     raise
                 i += 1
         self.values.finish(found)
+        if not self.values.netcdf and not h.flags & TRACKED:
+            found.usual = dict(sorted(found.usual.items()))
         if not k.n_needed and len(found.usual) + len(found.hidden) + found.n_other != self.n_items:
             unusual(k, b"two attributes with the same name", h.address)
         return found
@@ -376,13 +379,13 @@ cdef class Parser:
 
     cdef tuple records
     cdef object error
-    cdef list arrays, scalars
+    cdef list plain, netcdf
 
     def __init__(self, tuple records not None, error):
         self.records, self.error = records, error
-        self.arrays, self.scalars = [], []
+        self.plain, self.netcdf = [], []
 
-    def parse(self, list segments not None, uint64_t file_size, bint scalars=False, bint share=False):
+    def parse(self, list segments not None, uint64_t file_size, bint netcdf=False, bint share=False):
         """Read the metadata of a file.
 
         Parameters
@@ -391,10 +394,10 @@ cdef class Parser:
             Bytes of the file and where they begin, in order and apart from each other.
         file_size : int
             Bytes of the whole file.
-        scalars : bool
-            Whether an attribute of shape (1,) is one of shape ().
+        netcdf : bool
+            Whether attributes are given as netCDF has them; see `hdf5.records.HDF5Dataset`.
         share : bool
-            Whether attributes of an object may be the same dict as those of another one that has the same. Then they
+            With `netcdf`, whether attributes of an object may be the same dict as those of another one that has the same. Then they
             must not be changed, nor their values.
 
         Returns
@@ -411,16 +414,16 @@ cdef class Parser:
         Exception
             The one that was given, if the file is left to the libraries.
         """
-        cdef list idle = self.scalars if scalars else self.arrays
+        cdef list idle = self.netcdf if netcdf else self.plain
         cdef Segments known = Segments.__new__(Segments)
         cdef Reader reader
         known.take(segments, file_size)
         try:
             reader = <Reader> idle.pop()
         except IndexError:
-            reader = self._reader(scalars)
+            reader = self._reader(netcdf)
         try:
-            reader.shares = share
+            reader.shares = share and netcdf
             found = reader.read(&known.k)
             if known.k.n_needed:
                 found = known.needed()
@@ -431,10 +434,10 @@ cdef class Parser:
                 idle.append(reader)
         return found
 
-    cdef Reader _reader(self, bint scalars):
+    cdef Reader _reader(self, bint netcdf):
         cdef Reader reader = Reader.__new__(Reader)
         cdef tuple records = self.records
-        reader.values = Values(records[0], records[1], records[2], scalars)
+        reader.values = Values(records[0], records[1], records[2], netcdf)
         reader.layout_record, reader.dataset_record = records[3], records[4]
         reader.group_record, reader.file_record = records[5], records[6]
         return reader

@@ -14,12 +14,20 @@ cdef enum Kind:
     OTHER
 
 
+cdef enum:
+    # what is at the end of text that is shorter than its type
+    NUL_ENDS = 0  # what follows the first NUL
+    NULS = 1
+    SPACES = 2
+
+
 cdef class Type:
     cdef object record
     cdef cnp.dtype native  # of numbers
     cdef Kind kind
     cdef uint32_t size
-    cdef bint is_integer, is_signed, is_swapped, is_terminated
+    cdef bint is_integer, is_signed, is_swapped
+    cdef int padding  # of text: NUL_ENDS, NULS or SPACES
 
 
 cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record)

@@ -26,6 +26,9 @@ cdef enum:
     VARIABLE = 9
     ARRAY = 10
     COMPLEX = 11
+    UTF8 = 1  # a character set
+
+cdef tuple PADDINGS = ("NUL ends", "NULs", "spaces")
 
 
 @cython.final
@@ -49,7 +52,7 @@ cdef Type copied(Type type_):
     cdef Type other = Type.__new__(Type)
     other.record, other.native, other.kind, other.size = type_.record, type_.native, type_.kind, type_.size
     other.is_integer, other.is_signed = type_.is_integer, type_.is_signed
-    other.is_swapped, other.is_terminated = type_.is_swapped, type_.is_terminated
+    other.is_swapped, other.padding = type_.is_swapped, type_.padding
     return other
 
 
@@ -74,7 +77,9 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
     elif class_ == CHARACTERS:
         if found.size > MAX_TEXT:
             unusual(k, b"text of 2 GiB", address)
-        kind, dtype, found.kind, found.is_terminated = "text", cnp.dtype(f"S{found.size}"), TEXT, bits & 15 == 0
+        kind, dtype, found.kind, found.padding = "text", cnp.dtype(f"S{found.size}"), TEXT, bits & 15
+        if found.padding > SPACES:
+            unusual(k, b"text of an unknown padding", address)
     elif class_ == BIT_FIELD:
         kind = "bitfield"
     elif class_ == OPAQUE:
@@ -104,6 +109,8 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
         found.is_integer, found.is_signed = class_ == FIXED_POINT, bits & 8 != 0
         found.is_swapped = found.size > 1 and <bint> (bits & 1) == LITTLE_HOST
     found.record = record(kind, dtype, found.size, members)
+    if found.kind == TEXT:
+        found.record = found.record._replace(padding=PADDINGS[found.padding], is_utf8=bits >> 4 == UTF8)
     return found
 
 

@@ -38,7 +38,7 @@ cdef class Values:
     cdef dict committed_types, shared
     cdef Collections collections
     cdef Header header  # of committed types
-    cdef bint scalars
+    cdef bint netcdf
 
     cdef int forget(self) except -1
     cdef str name(self, Known* k, const uint8_t* p, uint64_t size)
@@ -52,4 +52,5 @@ cdef class Values:
                              Attributes to) except -1
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p)
     cdef object _hidden(self, Known* k, int which, Type type_, const Space* space, const uint8_t* p)
+    cdef object _record(self, Known* k, Type type_, const Space* space, const uint8_t* p)
     cdef object _one_text(self, Known* k, Type type_, const uint8_t* p, bint is_item)

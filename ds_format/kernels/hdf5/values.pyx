@@ -25,7 +25,7 @@ from .headers cimport DATATYPE, SHARED, Message, find_message, read_header, shar
 from .heaps cimport Bytes
 from .known cimport Known, check, u16, u64, unusual
 from .spaces cimport Space, read_space
-from .types cimport NUMBER, REFERENCES, STRING, TEXT, Type, copied, integer_at, parse_type
+from .types cimport NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, copied, integer_at, parse_type
 
 cnp.import_array()
 
@@ -164,14 +164,14 @@ cdef class Values:
     ----------
     type_record, attribute_record, filter_record : type
         Named tuples to make: `HDF5Type`, `HDF5Attribute`, `HDF5Filter` of `hdf5.records`.
-    scalars : bool
-        Whether an attribute of shape (1,) is one of shape ().
+    netcdf : bool
+        As of `objects.Parser.parse`.
     """
 
     def __init__(self, type type_record not None, type attribute_record not None, type filter_record not None,
-                 bint scalars):
+                 bint netcdf):
         self.type_record, self.attribute_record, self.filter_record = type_record, attribute_record, filter_record
-        self.scalars = scalars
+        self.netcdf = netcdf
         self.memory = Memory()
         self.committed_types, self.shared = {}, {}
 
@@ -275,6 +275,8 @@ cdef class Values:
         n = title - p
         title = p
         which = _which(title, n)
+        if not self.netcdf and which != DIMENSION_LIST:
+            which = 0
         name = self.name(k, title, n)
         p += name_size
         if which == REFERENCE_LIST:
@@ -292,7 +294,7 @@ cdef class Values:
         if which:
             where, value = HIDDEN, self._hidden(k, which, type_, &space, p)
             if value is None:
-                value = self.attribute_record(type_.record, _shape(&space))
+                value = self._record(k, type_, &space, p)
         else:
             value = self._value(k, type_, &space, p)
             if type_.kind == STRING and space.n == 1 and space.rank <= 1 \
@@ -335,13 +337,15 @@ cdef class Values:
         cdef uint64_t one
         cdef Py_ssize_t i
         cdef list texts
-        cdef bint is_one = not space.is_null and (space.rank == 0 or (self.scalars and space.rank == 1 and length == 1))
+        cdef bint is_one = not space.is_null and (space.rank == 0 or (self.netcdf and space.rank == 1 and length == 1))
         if type_.kind > STRING or space.rank > 1:
-            return self.attribute_record(type_.record, _shape(space))
+            return self._record(k, type_, space, p)
         if type_.kind == NUMBER:
             if is_one:
                 _native(p, <uint8_t*> &one, 1, type_)
                 return PyArray_Scalar(&one, type_.native, None)
+            if space.is_null and not self.netcdf:
+                return None
             array = empty(type_.native, 1, &length)
             _native(p, <uint8_t*> cnp.PyArray_DATA(array), length, type_)
             return array
@@ -356,8 +360,20 @@ cdef class Values:
             PyList_SET_ITEM(texts, i, text)
         return texts
 
+    cdef object _record(self, Known* k, Type type_, const Space* space, const uint8_t* p):
+        cdef object data
+        cdef uint64_t i
+        if type_.kind == STRING and not self.netcdf:
+            data = [self._one_text(k, type_, p + i * type_.size, True) for i in range(space.n)]
+        else:
+            data = PyBytes_FromStringAndSize(<const char*> p, space.n * type_.size)
+        return self.attribute_record(type_.record, _shape(space), data)
+
     cdef object _one_text(self, Known* k, Type type_, const uint8_t* p, bint is_item):
-        """Decode text: up to its first NUL, or without the NULs at its end if it is alone and of fixed length."""
+        """Decode text: up to its first NUL, or without the padding at its end if it is alone and of fixed length.
+
+        Unless it is netCDF's, the padding is that of its type, also in lists.
+        """
         cdef Bytes text
         cdef const uint8_t* end
         if type_.kind == STRING:
@@ -367,6 +383,10 @@ cdef class Values:
             is_item = True
         else:
             text.data, text.size = p, type_.size
+            if not self.netcdf:
+                is_item = type_.padding == NUL_ENDS
+                while type_.padding == SPACES and text.size and text.data[text.size - 1] == c" ":
+                    text.size -= 1
         if is_item:
             end = <const uint8_t*> memchr(text.data, 0, text.size)
             if end != NULL:
@@ -404,7 +424,7 @@ cdef class Values:
             return None
         if which == DIMENSION_ID:
             return integer_at(p, type_) if type_.is_integer else None
-        if which == CLASS and not type_.is_terminated or type_.kind not in (TEXT, STRING):
+        if which == CLASS and type_.padding != NUL_ENDS or type_.kind not in (TEXT, STRING):
             return None
         return self._one_text(k, type_, p, space.rank == 1)
 

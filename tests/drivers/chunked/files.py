@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ds_format.body.body import open_body
 from ds_format.drivers import hdf5, netcdf
+from ds_format.drivers.hdf5.source import HDF5Source
+from ds_format.drivers.native import NativeSource
 from ds_format.drivers.netcdf.hdf5.source import NetCDF4Values
-from ds_format.drivers.netcdf.native import NativeSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 
 
@@ -24,7 +25,7 @@ def both(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> tuple
             assert isinstance(native, NativeSource)
             values = NetCDF4Values(open_body(path))
             return values._fetch_looked(native.variables[name], slices)[0], source.fetch(name, slices)
-    with contextlib.closing(driver.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable(name)
         prepared = source._prepare(variable, slices)
         return None if prepared is None else prepared(), source._fetch(variable, slices)
@@ -39,7 +40,7 @@ def assert_same(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -
 
 
 def is_left_to_the_library(driver: Any, path: Path, name: str) -> bool:
-    with contextlib.closing(driver.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable(name)
         return source._prepare(variable, tuple(slice(0, n) for n in variable.shape)) is None
 

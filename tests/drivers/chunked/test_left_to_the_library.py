@@ -22,6 +22,7 @@ from .files import assert_same, both, is_left_to_the_library, numbers, whole
 
 h5py = pytest.importorskip("h5py")
 hdf5 = importlib.import_module("ds_format.drivers.hdf5")
+HDF5Source = importlib.import_module("ds_format.drivers.hdf5.source").HDF5Source
 
 N = 40
 
@@ -89,7 +90,7 @@ def test_datasets(tmp_path: Path, make: Callable[[Any], None]) -> None:
     with h5py.File(path, "w") as file:
         make(file)
     assert is_left_to_the_library(hdf5, path, "x")
-    with h5py.File(path) as file, contextlib.closing(hdf5.open(path)) as source:
+    with h5py.File(path) as file, contextlib.closing(HDF5Source(path)) as source:
         assert np.array_equal(source.read("x"), file["x"][:]) or make.__name__ == "unfilled"
 
 
@@ -117,7 +118,7 @@ def test_a_system_without_a_call_to_read_at_a_position(tmp_path: Path, monkeypat
     with h5py.File(path, "w") as file:
         made(chunks=(8,), compression="gzip")(file)
     monkeypatch.delattr(os, "pread")
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         assert np.array_equal(source.read("x"), numbers((N,)))
 
 
@@ -128,7 +129,7 @@ def test_chunks_at_the_edge_that_went_through_no_filter(tmp_path: Path) -> None:
         dataset = file.create_dataset("x", (N,), "u1", chunks=(32,), compression="gzip")
         dataset.id.write_direct_chunk((0,), zlib.compress(numbers((32,), "u1").tobytes()))
         dataset.id.write_direct_chunk((32,), numbers((32,), "u1").tobytes(), filter_mask=0)
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable("x")
         assert source._prepare(variable, (slice(0, N),)) is None
         assert source._prepare(variable, (slice(0, 32),)) is not None
@@ -147,7 +148,7 @@ def test_a_file_that_was_written_to_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         made(chunks=(8,))(file)
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable("x")
         assert source._prepare(variable, whole((N,))) is not None
         os.utime(path, ns=(0, 0))
@@ -158,7 +159,7 @@ def test_chunks_that_the_slab_before_has_crossed(tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=numbers((N, N)), chunks=(8, N), compression="gzip")
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable("x")
         for i, is_left in ((0, False), (1, True), (2, True), (9, False), (10, True)):
             assert (source._prepare(variable, (slice(i, i + 1), slice(0, N))) is None) == is_left
@@ -208,6 +209,6 @@ def test_chunks_that_the_library_confuses(tmp_path: Path, maxshape: Any, format:
         data = data[:2]
     with h5py.File(path, "w", libver=format) as file:
         file.create_dataset("x", data=data, chunks=(2, 2), maxshape=maxshape)
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         assert source.read("x").tolist() == data.tolist()
     assert is_left_to_the_library(hdf5, path, "x") == (maxshape in [(4, None), (9, None)])

@@ -18,6 +18,7 @@ from .files import numbers, whole
 
 h5py = pytest.importorskip("h5py")
 hdf5 = importlib.import_module("ds_format.drivers.hdf5")
+HDF5Source = importlib.import_module("ds_format.drivers.hdf5.source").HDF5Source
 
 
 def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +34,7 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(slab_reading, "PIECE_SIZE", 1)
     monkeypatch.setattr(slab_reading, "MAX_MEMORY", 1000)
     monkeypatch.setattr(slab_reading, "put_chunks", put_chunks)
-    with contextlib.closing(hdf5.open(path)) as source:
+    with contextlib.closing(HDF5Source(path)) as source:
         found = source._prepare(source._variable("x"), whole(data.shape))()
     assert found.tobytes() == data.tobytes()
     assert threads == {threading.get_ident()}
@@ -45,7 +46,7 @@ def test_a_large_chunk_is_not_in_memory_twice(tmp_path: Path, monkeypatch: pytes
         file.create_dataset("x", data=numbers((8, 100)), chunks=(4, 100), compression="gzip")
     for size, is_left in ((2000, False), (1000, True)):
         monkeypatch.setattr(chunked, "LARGE_SIZE", size)
-        with contextlib.closing(hdf5.open(path)) as source:
+        with contextlib.closing(HDF5Source(path)) as source:
             variable = source._variable("x")
             assert (source._prepare(variable, (slice(0, 1), slice(0, 100))) is None) == is_left
             assert source._prepare(variable, whole((8, 100))) is not None

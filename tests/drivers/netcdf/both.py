@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ds_format.drivers import netcdf
-from ds_format.drivers.netcdf.native import NativeSource
+from ds_format.drivers.native import NativeSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import DsError
 

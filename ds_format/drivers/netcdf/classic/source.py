@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....body.body import FIRST_SIZE, Body
+from ...native import NativeHandle, NativeSource, NativeValues, open_native
 from ...slabs import Slices
-from ..native import NativeHandle, NativeSource, NativeValues, open_native
+from ..format import NetCDFWarning
 from .recalled import catalog_of
 
 
 class ClassicValues(NativeValues):
     """Reads values of a classic file."""
+
+    category = NetCDFWarning
 
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return classic.values(self._body, place, slices, sought)

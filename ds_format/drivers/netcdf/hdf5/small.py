@@ -35,7 +35,7 @@ class WholeNetCDF4File(WholeFile):
     header: FileOutline
 
     def __init__(self, body: Body):
-        super().__init__(body, outline(hdf5.read_file(body, scalars=True, share=True)), NetCDF4Values(body))
+        super().__init__(body, outline(hdf5.read_file(body, netcdf=True, share=True)), NetCDF4Values(body))
 
     def catalog(self, keys: Collection[str] | None, lends: bool) -> Catalog:
         """See `WholeFile`."""

@@ -26,7 +26,7 @@ NETCDF = [name for name, maker in MAKERS.items() if maker.is_netcdf and maker.re
 
 
 def ours(path: Path) -> DescribedFile:
-    return outline(read_file(open_body(path), scalars=True)).file()
+    return outline(read_file(open_body(path), netcdf=True)).file()
 
 
 def theirs(path: Path) -> DescribedFile:

@@ -160,7 +160,7 @@ def test_the_reason_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
         source = netcdf.open(path, skip_unsupported=True)
     source.close()
     assert isinstance(source, NetCDFSource)
-    assert f"{path}: read by the netCDF4 library: the type" in caplog.text
+    assert f"{path}: read by netCDF4: the type" in caplog.text
 
 
 @pytest.fixture

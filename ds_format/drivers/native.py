@@ -1,13 +1,14 @@
-"""NetCDF files that this package reads itself, without a library: the parts that serve classic and netCDF-4 files.
+"""NetCDF and HDF5 files that this package reads itself: the parts that serve classic, netCDF-4 and other HDF5 files.
 
 A kind of file has its codec, which reads a slab of values by the place of a variable. Everything else is the same for
-both: values as a Source gives them (`NativeValues`), a variable that travels (`NativeHandle`), and the open file
-(`NativeSource`). Nothing is locked.
+all: values as a Source gives them (`NativeValues`), a variable that travels (`NativeHandle`), and the open file
+(`NativeSource`). Nothing is locked. `native_hdf5` has what netCDF-4 and other HDF5 files share.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -17,18 +18,16 @@ from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
-from ...base.once import once
-from ...body import Opened
-from ...body.body import FIRST_SIZE, Body
-from ...body.stamp import Stamp, Watch, watched, watched_blocks
-from ...errors import DsError, TruncatedError, Unusual
-from ..base import BLOCK_SIZE, Entries, Origin
-from ..handle import PositionedHandle
-from ..library.catalog import FileVariable
-from ..library.source import Job, Reading
-from ..slabs import Slices
-from .by_library import log_reason
-from .format import NetCDFWarning
+from ..base.once import once
+from ..body import Opened
+from ..body.body import FIRST_SIZE, Body
+from ..body.stamp import Stamp, Watch, watched, watched_blocks
+from ..errors import DsError, TruncatedError
+from .base import BLOCK_SIZE, Entries, Origin, Reader
+from .handle import PositionedHandle
+from .library.catalog import FileVariable
+from .library.source import Job, Reading
+from .slabs import Slices
 
 
 class NativeValues(Reading):
@@ -39,8 +38,6 @@ class NativeValues(Reading):
     body : Body
         The bytes of the file.
     """
-
-    category = NetCDFWarning
 
     def __init__(self, body: Body):
         self._body = body
@@ -138,8 +135,8 @@ BLOCK_LIMIT = 1024 * 1024
 class NativeSource(Opened):
     """An open file; see `ds_format.drivers.base.Source`.
 
-    Values are as the netCDF4 library would give them; see `ds_format.drivers.netcdf.source.NetCDFSource`. Nothing is
-    locked: any number of threads may read at once.
+    Values are as a library would give them; see `ds_format.drivers.netcdf.source.NetCDFSource` and
+    `ds_format.drivers.hdf5.source.HDF5Source`. Nothing is locked: any number of threads may read at once.
 
     Parameters
     ----------
@@ -154,6 +151,7 @@ class NativeSource(Opened):
     """Class of its handles."""
     origin: Origin
     """Set by the function that opens the source."""
+    reader = Reader()
     is_watched_by_path = False
     faults: Mapping[str, DsError]
     held: int
@@ -224,7 +222,7 @@ S = TypeVar("S", bound=NativeSource)
 
 
 def open_native(body: Body, magic: tuple[bytes, ...], make: Callable[[Body], S]) -> S | None:
-    """Open a file; None for other formats and unusual files, which the netCDF4 library reads.
+    """Open a file; None for other formats.
 
     Parameters
     ----------
@@ -239,14 +237,19 @@ def open_native(body: Body, magic: tuple[bytes, ...], make: Callable[[Body], S])
     ------
     FormatError
         If the file is damaged.
+    Unusual
+        If a library must read it.
     """
     if not body.head(FIRST_SIZE).startswith(magic):
         return None
     try:
         with body.watch:
             return make(body)
-    except Unusual as reason:
-        log_reason(body.name, str(reason))
-        return None
     except DsError as error:
         raise error.at(path=body.name)
+
+
+def log_reason(path: str, library: str, reason: str) -> None:
+    """Log why a library reads a file, or a part of it: to the logger `ds_format`, at the level debug."""
+    # importing it takes as long as reading a hundred small files
+    importlib.import_module("logging").getLogger("ds_format").debug("%s: read by %s: %s", path, library, reason)

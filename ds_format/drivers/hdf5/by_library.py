@@ -1,0 +1,56 @@
+"""The way to the modules that need h5py. They are imported when a file is opened or created with it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...base.optional import unavailable
+from ..base import Metadata
+
+if TYPE_CHECKING:
+    from .sink import HDF5Sink
+    from .source import HDF5Source
+
+LIBRARY = "h5py"
+EXTRA = "ds-format-cython[hdf5]"
+
+
+@contextlib.contextmanager
+def _needing_h5py(use: str = "") -> Iterator[None]:
+    """Import modules that need h5py; if it is not installed, the error names what to install, and what needs it."""
+    try:
+        yield
+    except ImportError as error:
+        raise unavailable(error, LIBRARY, EXTRA, use) from error
+
+
+def open_by_library(path: Any, reason: str = "", *, skip_unsupported: bool = False) -> HDF5Source:
+    """Open a file with h5py; parameters and errors as of `source.HDF5Source`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    reason : str
+        Why h5py must open it, for the error if it is not installed.
+    skip_unsupported : bool
+    """
+    with _needing_h5py(reason):
+        from .source import HDF5Source
+    return HDF5Source(path, skip_unsupported=skip_unsupported)
+
+
+def create(
+    path: Any,
+    meta: Metadata,
+    *,
+    compression: str | None = None,
+    level: int | None = None,
+    atomic: bool = True,
+    durable: bool = False,
+) -> HDF5Sink:
+    """Create a file; see `sink.HDF5Sink`."""
+    with _needing_h5py():
+        from .sink import HDF5Sink
+    return HDF5Sink(path, meta, compression=compression, level=level, atomic=atomic, durable=durable)

@@ -1,0 +1,217 @@
+"""Calls of h5py: opening and creating files, types, attributes, and storage settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import h5py
+import numpy as np
+
+from ...base.dtypes import TYPES
+from ...body import check_file
+from ...errors import DsError, FormatError, UnsupportedError
+from ...model.settings import setting
+from ..library import guard
+from .attributes import CODES, Marker, Native, Unreadable, decoded, stored_attributes
+from .format import CACHE, COMPRESSIONS, LIBVER, MARKER, Kind, StoredType, refused
+
+Node = Any
+"""An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
+
+
+def address_of(identifier: Any) -> tuple[int, int]:
+    """Return the file number and the address of an open object, which identify it."""
+    info = h5py.h5o.get_info(identifier)
+    return info.fileno, info.addr
+
+
+def open_file(path: str) -> Node:
+    """Open a file to read.
+
+    Raises
+    ------
+    OSError
+        As `open` would, or if it is not a regular file, since the library would wait for a pipe.
+    FormatError
+        If it is not an HDF5 file, or a damaged one.
+    """
+    check_file(path)
+    with guard.opening(path, "HDF5"), guard.Guard(FormatError, path):
+        return h5py.File(path, "r", **CACHE)
+
+
+def create_file(path: str, target: str) -> Node:
+    """Create a file whose objects are listed in the order of their creation.
+
+    Parameters
+    ----------
+    path : str
+    target : str
+        The name for messages.
+    """
+    with guard.Guard(DsError, target):
+        return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)
+
+
+OCTETS = h5py.vlen_dtype(np.dtype("u1"))
+
+KINDS = {
+    h5py.h5t.TIME: "time",
+    h5py.h5t.BITFIELD: "bitfield",
+    h5py.h5t.OPAQUE: "opaque",
+    h5py.h5t.COMPOUND: "compound",
+    h5py.h5t.REFERENCE: "reference",
+    h5py.h5t.VLEN: "sequence",
+    h5py.h5t.ARRAY: "array",
+}
+"""Classes of types that ds does not have."""
+
+
+def stored_type(dataset: Any) -> StoredType:
+    """Return the type of a dataset, given as h5py.h5d.DatasetID."""
+    type_id = dataset.get_type()
+    kind = type_id.get_class()
+    if kind == h5py.h5t.VLEN and dataset.dtype.metadata == OCTETS.metadata:
+        return StoredType("octets")
+    if kind in KINDS:
+        return refused(KINDS[kind])
+    try:
+        dtype = dataset.dtype
+    except TypeError as error:
+        return StoredType(None, refusal=f"its type is not supported by ds: {error}")
+    if kind == h5py.h5t.STRING:
+        if type_id.is_variable_str():
+            return StoredType("string")
+        return StoredType("fixed", np.dtype(dtype.str), type_id.get_cset() == h5py.h5t.CSET_UTF8)
+    # a new dtype is one without the names of an enumeration
+    return StoredType("bool" if dtype.kind == "b" else "number", np.dtype(dtype.str).newbyteorder("="))
+
+
+def file_dtype(type_name: str, kind: Kind) -> Any:
+    """Return the dtype of a dataset to be made."""
+    if kind == "octets":
+        return OCTETS
+    if kind == "string":
+        return h5py.string_dtype("utf-8" if type_name == "unicode" else "ascii")
+    return np.dtype(TYPES[type_name].code)
+
+
+def read_storage(dataset: Node) -> dict[str, Any]:
+    """Return the record of a dataset."""
+    record: dict[str, Any] = {}
+    if dataset.chunks:
+        record["chunks"] = [int(n) for n in dataset.chunks]
+        if dataset.maxshape != dataset.shape:
+            record["maxshape"] = [None if n is None else int(n) for n in dataset.maxshape]
+        if dataset.compression in COMPRESSIONS:
+            record["compression"] = dataset.compression
+            if dataset.compression == "gzip":
+                record["level"] = int(dataset.compression_opts)
+        record.update({name: True for name in ("shuffle", "fletcher32") if getattr(dataset, name)})
+    if dataset.dtype.byteorder == ">":
+        record["endian"] = "big"
+    members = h5py.check_enum_dtype(dataset.dtype)
+    if members is not None and dataset.dtype.kind != "b":
+        record["enum"] = {str(name): int(value) for name, value in members.items()}
+    return record
+
+
+def enum_members(record: Any, dtype: Any) -> dict[str, int] | None:
+    """Return the names of the numbers of a variable, if the record has any that an enumeration of its type can have."""
+    members = setting(record, "enum", dict)
+    if not members or dtype.kind not in "iu" or not all(isinstance(value, int) for value in members.values()):
+        return None
+    try:
+        h5py.h5t.py_create(h5py.enum_dtype(members, dtype))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return members
+
+
+def write_value(owner: Node, name: str, value: Native) -> None:
+    """Write one attribute."""
+    if value is None:
+        owner.attrs.create(name, h5py.Empty(np.dtype("f4")))
+    elif isinstance(value, (str, list)):
+        text = value if isinstance(value, str) else np.array(value, dtype=object)
+        owner.attrs.create(name, text, dtype=h5py.string_dtype())
+    else:
+        owner.attrs.create(name, value)
+
+
+def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | None, is_scale: bool) -> Marker:
+    """Write attributes in their order, and return their part of the marker; parameters as of `stored_attributes`."""
+    stored, marker = stored_attributes(given, dtype, is_scale)
+    for name, value in stored.items():
+        write_value(owner, name, value)
+    return marker
+
+
+def write_marker(owner: Node, marker: Marker) -> None:
+    """Write the marker, if it is not empty; an existing one is replaced."""
+    if marker:
+        write_value(owner, MARKER, json.dumps(marker))
+
+
+def read_value(owner: Node, name: bytes) -> Native:
+    """Return the value of one attribute.
+
+    Parameters
+    ----------
+    owner : h5py.Group or h5py.Dataset
+    name : bytes
+
+    Returns
+    -------
+    None, str, list of str, NumPy scalar or (...) ndarray
+        None for a null dataspace; numbers of enumerations for their names. Bytes of text that are not UTF-8 are kept as
+        `surrogateescape` does; NULs at its end are padding and left out.
+
+    Raises
+    ------
+    UnsupportedError
+        If its type is not supported by ds.
+    """
+    attribute = h5py.h5a.open(owner.id, name)
+    kind = attribute.get_type().get_class()
+    is_empty = attribute.get_space().get_simple_extent_type() == h5py.h5s.NULL
+    if kind == h5py.h5t.STRING:
+        return "" if is_empty else _read_text(attribute)
+    if kind not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM) or attribute.dtype.str[1:] not in CODES:
+        raise UnsupportedError("its type is not supported by ds")
+    if is_empty:
+        return None
+    # a new dtype is one without the names of an enumeration
+    dtype = np.dtype(attribute.dtype.str).newbyteorder("=")
+    values = np.zeros(attribute.shape, dtype=attribute.dtype)
+    attribute.read(values)
+    values = values.astype(dtype)
+    return values if values.ndim else values[()]
+
+
+def _read_text(attribute: Any) -> Any:
+    values = np.zeros(attribute.shape, dtype=attribute.dtype)
+    attribute.read(values, mtype=h5py.h5t.py_create(attribute.dtype))
+    return decoded(values.tolist())
+
+
+def read_attributes(owner: Node) -> dict[str, Any]:
+    """Return all attributes of a dataset or a group; see `attributes.shown_attributes`."""
+    found: dict[str, Any] = {}
+    for raw in owner_names(owner):
+        try:
+            value = read_value(owner, raw)
+        except (UnsupportedError, TypeError) as error:
+            value = Unreadable(error.message if isinstance(error, UnsupportedError) else str(error))
+        found[raw.decode("utf-8", "surrogateescape")] = value
+    return found
+
+
+def owner_names(owner: Node) -> list[bytes]:
+    """Return the names of all attributes, in the order in which they were made if the file knows it."""
+    names: list[bytes] = []
+    is_ordered = bool(owner.id.get_create_plist().get_attr_creation_order())
+    order = h5py.h5.INDEX_CRT_ORDER if is_ordered else h5py.h5.INDEX_NAME
+    h5py.h5a.iterate(owner.id, names.append, index_type=order)
+    return names

@@ -1,0 +1,94 @@
+"""Reading: an HDF5 file as a Source without h5py, and its variables by their positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import hdf5
+from ...base.dtypes import TYPES
+from ...body.body import Body
+from ..library.catalog import FileVariable, dtype_of
+from ..native import NativeHandle, open_native
+from ..native_hdf5 import HDF5FileSource, HDF5Values
+from ..slabs import Slices
+from .by_library import LIBRARY, open_by_library
+from .catalog import DescribedGroup, read_catalog
+from .format import HDF5Warning
+from .objects import describe, without_padding
+
+
+class PlainValues(HDF5Values):
+    """Reads values of an HDF5 file.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file, a user block included.
+    """
+
+    category = HDF5Warning
+    library = LIBRARY
+    as_text = False
+
+    def __init__(self, body: Body):
+        super().__init__(hdf5.content(body) or body)
+
+    def _open_by_library(self, path: str) -> Any:
+        return open_by_library(path)
+
+    def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
+        # numbers may have another type in the dataset
+        return super()._whole(variable, place) if dtype_of(TYPES[variable.type].code) == place.dtype else None
+
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+        """Return a slab; see `Reading`."""
+        values, may_miss = super()._fetch_looked(variable, slices)
+        if variable.kind == "bool":
+            return values.view(np.bool_), may_miss
+        return without_padding(values, variable.place.padding) if variable.kind == "fixed" else values, may_miss
+
+    def _padding(self, place: hdf5.DatasetPlace) -> NDArray[Any]:
+        if place.dtype.kind == "V" and place.fill is not None:
+            raise hdf5.Unusual("strings with a fill value, which is needed beyond their number")
+        return super()._padding(place)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainHandle(NativeHandle):
+    """A variable of an HDF5 file; see `drivers.base.Handle`."""
+
+    values = PlainValues
+
+
+class PlainSource(HDF5FileSource):
+    """An open HDF5 file; see `NativeSource`.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file.
+    groups : list of DescribedGroup
+    skip_unsupported : bool
+        See `source.HDF5Source`.
+    """
+
+    handles = PlainHandle
+
+    def __init__(self, body: Body, groups: list[DescribedGroup], skip_unsupported: bool):
+        super().__init__(PlainValues(body), body, read_catalog(groups, body.name, skip_unsupported))
+
+
+def opened(body: Body, skip_unsupported: bool) -> PlainSource | None:
+    """Open an HDF5 file; see `native.open_native`. `skip_unsupported` is as of `source.HDF5Source`."""
+    content = hdf5.content(body)
+    if content is None:
+        return None
+    return open_native(
+        content,
+        (hdf5.SIGNATURE,),
+        lambda content: PlainSource(body, describe(hdf5.read_file(content)), skip_unsupported),
+    )
