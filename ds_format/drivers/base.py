@@ -186,8 +186,8 @@ class Origin(NamedTuple):
     """Called with this object. It is given here, because formats are below the function that knows all of them."""
 
 
-class Reader(NamedTuple):
-    """What reads a file: this package, or a library."""
+class ReadBy(NamedTuple):
+    """The library that reads a file, if this package does not."""
 
     library: str = ""
     """Name of the library; empty: none."""

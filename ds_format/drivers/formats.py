@@ -347,6 +347,7 @@ BUILT_IN = {
             creation=FILE | TIMES | {"compression", "level"},
             dates=True,
             takes_body=True,
+            last=FIRST_SIZE,
         ),
         Format("json", (".json",), _json, title="JSON", creation=FILE | TIMES),
         Format(

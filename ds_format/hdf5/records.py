@@ -96,7 +96,7 @@ class HDF5Dataset(NamedTuple):
     """NumPy scalars, (N,) arrays in native byte order, `str`, lists of `str`, or an `HDF5Attribute`, also if there are
     several axes. Without a value: the empty string, or None. Text of variable length ends before its first NUL, text of
     fixed length as its type says. Bytes that are not UTF-8 are kept as `surrogateescape` does. In creation order if it
-    is tracked, else sorted by name. All but DIMENSION_LIST.
+    is tracked, else sorted by name. DIMENSION_LIST is left out.
 
     As netCDF has them: Those of shape (1,) are like those of shape (). Numbers without a value are an empty array.
     Text ends before its first NUL; one of fixed length and shape () before the NULs at its end. If the creation order

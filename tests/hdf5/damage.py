@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from ds_format.hdf5.records import HDF5Dataset, HDF5Group
 
-from .reference import Message, Parser
+from .reference import Parser
 from .reference_chunks import chunks
-from .reference_heaps import UNDEFINED, Bytes, lookup3
+from .reference_heaps import UNDEFINED, Bytes, Message, lookup3
 
 
 class Structure(NamedTuple):

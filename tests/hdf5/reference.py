@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from .reference_chunks import values
 from .reference_heaps import (
     UNDEFINED,
     Bytes,
+    Link,
+    Message,
     UnknownError,
     WrongError,
     defined,
@@ -49,24 +51,6 @@ FLOATS = {
 OTHER_KINDS = {2: "time", 4: "bitfield", 5: "opaque", 6: "compound", 10: "array"}
 INDEXES = {1: "single", 2: "implicit", 3: "fixed", 4: "extensible", 5: "btree2"}
 MAX_RANK, LAST_MESSAGE = 32, 0x17
-
-
-class Message(NamedTuple):
-    """A message of an object header. `order` is that of its creation; -1: it is not tracked."""
-
-    type: int
-    flags: int
-    at: int
-    size: int
-    order: int
-
-
-class Link(NamedTuple):
-    """A link of a group."""
-
-    name: str
-    address: int
-    order: int
 
 
 def parse(data: bytes, netcdf: bool = False) -> HDF5File:

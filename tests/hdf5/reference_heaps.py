@@ -19,6 +19,24 @@ def defined(address: int) -> int | None:
     return None if address == UNDEFINED else address
 
 
+class Message(NamedTuple):
+    """A message of an object header. `order` is that of its creation; -1: it is not tracked."""
+
+    type: int
+    flags: int
+    at: int
+    size: int
+    order: int
+
+
+class Link(NamedTuple):
+    """A link of a group."""
+
+    name: str
+    address: int
+    order: int
+
+
 class WrongError(Exception):
     """A file that is damaged."""
 

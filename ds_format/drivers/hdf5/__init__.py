@@ -12,7 +12,7 @@ from typing import Any
 from ...body.body import Body, open_body
 from ...body.stamp import Stamp
 from ...errors import FormatError, Unusual
-from ..base import Reader, Source
+from ..base import ReadBy, Source
 from ..library.guard import opening
 from ..native import log_reason
 from .by_library import LIBRARY, create, open_by_library
@@ -55,5 +55,5 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
             raise FormatError("no HDF5 file")
     log_reason(body.name, LIBRARY, reason)
     source = open_by_library(path, reason, skip_unsupported=skip_unsupported)
-    source.reader = Reader(LIBRARY, reason)
+    source.reader = ReadBy(LIBRARY, reason)
     return source

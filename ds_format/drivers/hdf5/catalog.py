@@ -26,7 +26,7 @@ NETCDF_FILE = "_NCProperties"
 """Attribute of files written by the netCDF library from version 4.4.1 on, or by a program that follows it."""
 
 
-class DescribedDataset(NamedTuple):
+class DatasetDescription(NamedTuple):
     """A dataset."""
 
     name: str
@@ -62,14 +62,14 @@ class DescribedDataset(NamedTuple):
         return is_scale(self.attributes)
 
 
-class DescribedGroup(NamedTuple):
+class GroupDescription(NamedTuple):
     """A group."""
 
     prefix: str
     """Prefix of the names in it: `""` for the root, `"g/"`, `"g/h/"`."""
     attributes: dict[str, Any]
     """See `attributes.shown_attributes`."""
-    datasets: list[DescribedDataset]
+    datasets: list[DatasetDescription]
 
 
 class Dimensions:
@@ -77,10 +77,10 @@ class Dimensions:
 
     Parameters
     ----------
-    datasets : list of DescribedDataset
+    datasets : list of DatasetDescription
     """
 
-    def __init__(self, datasets: list[DescribedDataset]):
+    def __init__(self, datasets: list[DatasetDescription]):
         self._names: dict[Hashable, str] = {}
         """Names of dimension scales, by address."""
         self._ids: dict[int, str] = {}
@@ -103,7 +103,7 @@ class Dimensions:
         """Whether a dimension has a number, as the netCDF library gives them."""
         return bool(self._ids)
 
-    def of(self, dataset: DescribedDataset) -> list[str] | None:
+    def of(self, dataset: DatasetDescription) -> list[str] | None:
         """Return the dimension names of a dataset with dimensions; None if it has none.
 
         A label takes precedence over a scale. An axis with neither is named `NAME_1`, `NAME_2`, ... after the dataset.
@@ -122,22 +122,23 @@ class Dimensions:
             for axis, (label, scale) in enumerate(zip(labels, scales, strict=True))
         ]
 
-    def _of_scale(self, dataset: DescribedDataset, rank: int) -> list[str] | None:
+    def _of_scale(self, dataset: DatasetDescription, rank: int) -> list[str] | None:
         if rank == 1:
             return [dataset.name]
         numbers = dataset.attributes.get(NETCDF_COORDINATES)
-        is_list = isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype.kind in "iu"
-        found = [self._ids.get(number) for number in numbers.tolist()] if is_list else []
+        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            return None
+        found = [self._ids.get(number) for number in numbers.tolist()]
         names = [name for name in found if name is not None]
         return names if len(names) == len(found) == rank else None
 
 
-def read_catalog(groups: list[DescribedGroup], path: str, skip_unsupported: bool) -> Catalog:
+def read_catalog(groups: list[GroupDescription], path: str, skip_unsupported: bool) -> Catalog:
     """Return the metadata of a file, a `FileVariable` for each variable, and the errors of unreadable ones.
 
     Parameters
     ----------
-    groups : list of DescribedGroup
+    groups : list of GroupDescription
         Outer ones first.
     path : str
         For warnings.
@@ -174,7 +175,7 @@ def read_catalog(groups: list[DescribedGroup], path: str, skip_unsupported: bool
 class _FileReader:
     """Facts about a whole file that reading its parts needs."""
 
-    def __init__(self, path: str, groups: list[DescribedGroup]):
+    def __init__(self, path: str, groups: list[GroupDescription]):
         self.path = path
         datasets = [dataset for group in groups for dataset in group.datasets]
         self.dimensions = Dimensions(datasets)
@@ -184,7 +185,7 @@ class _FileReader:
         self.characters: set[str] = set()
         """Dimensions of the characters of strings."""
 
-    def _lengths(self, datasets: list[DescribedDataset]) -> dict[str, int]:
+    def _lengths(self, datasets: list[DatasetDescription]) -> dict[str, int]:
         """Return the sizes of unlimited dimensions of netCDF-4, each that of the longest variable."""
         lengths: dict[str, int] = {}
         if not self.is_netcdf:
@@ -197,7 +198,7 @@ class _FileReader:
                         lengths[dim] = max(lengths.get(dim, 0), size)
         return lengths
 
-    def _joinable(self, datasets: list[DescribedDataset]) -> frozenset[str]:
+    def _joinable(self, datasets: list[DatasetDescription]) -> frozenset[str]:
         """Return the dimensions of netCDF-4 along which characters are joined."""
         known = [dataset for dataset in datasets if dataset.name not in self.dimensions.pure]
         codes = ["S1" if self.is_netcdf and dataset.type.dtype == CHARACTER else "" for dataset in known]
@@ -206,7 +207,7 @@ class _FileReader:
         dims = (self.dimensions.of(dataset) or [] if dataset.shape else [] for dataset in known)
         return joinable((dataset.name for dataset in known), zip(dims, codes, strict=True))
 
-    def attributes(self, raw: dict[str, Any], prefix: str, dataset: DescribedDataset | None) -> tuple[Any, Marker]:
+    def attributes(self, raw: dict[str, Any], prefix: str, dataset: DatasetDescription | None) -> tuple[Any, Marker]:
         """Return attributes by name, and the marker; warn of attributes that are left out."""
         variable = None if dataset is None else dataset.name
         found, marker, skipped = shown_attributes(
@@ -219,7 +220,7 @@ class _FileReader:
             warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
         return found, marker
 
-    def variable(self, dataset: DescribedDataset) -> tuple[FileVariable, dict[str, Any]]:
+    def variable(self, dataset: DatasetDescription) -> tuple[FileVariable, dict[str, Any]]:
         """Return what is needed to read a dataset, and its properties and attributes."""
         dtype = dataset.number_dtype
         attributes, marker = self.attributes(dataset.attributes, "", dataset)
@@ -241,7 +242,7 @@ class _FileReader:
         is_joined = dims is None or is_own or bool(dims and dims[-1] in self._joins)
         item_size = OBJECT_SIZE if dataset.type.dtype is None else dataset.type.dtype.itemsize
         if kind == "fixed" and self.is_netcdf and shape and item_size == 1 and is_joined:
-            *shape, length = shape
+            shape, length = shape[:-1], shape[-1]
             if dims is not None:
                 self.characters.add(dims.pop())
             if marker.get("type") == "unicode":
@@ -253,7 +254,7 @@ class _FileReader:
             place=dataset.place,
             type=type_name,
             kind=kind,
-            shape=None if shape is None else tuple(shape),
+            shape=shape,
             length=length,
             size=item_size * max(length or 1, 1),
             chunk=None if dataset.chunk is None or shape is None else dataset.chunk[: len(shape)],
@@ -267,7 +268,7 @@ class _FileReader:
             properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
         return variable, {**properties, **{escape(k): v for k, v in attributes.items()}}
 
-    def _dims(self, dataset: DescribedDataset, marker: Marker) -> list[str] | None:
+    def _dims(self, dataset: DatasetDescription, marker: Marker) -> list[str] | None:
         if not dataset.shape:
             return []
         marked = _marked_dims(marker)
@@ -276,7 +277,7 @@ class _FileReader:
         return self.dimensions.of(dataset)
 
     def _sentinels(
-        self, dataset: DescribedDataset, attributes: dict[str, Any], marker: Marker, dtype: np.dtype[Any]
+        self, dataset: DatasetDescription, attributes: dict[str, Any], marker: Marker, dtype: np.dtype[Any]
     ) -> missing.Sentinels:
         """Return the numbers that mean "missing"; the `_FillValue` of this package is taken from the attributes."""
         if "missing" in marker and marker.get("missing") is None:
@@ -295,7 +296,7 @@ CHARACTER = np.dtype("S1")
 
 
 def _properties(
-    variable: FileVariable, dims: list[str] | None, dataset: DescribedDataset, marker: Marker
+    variable: FileVariable, dims: list[str] | None, dataset: DatasetDescription, marker: Marker
 ) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if variable.shape is None:
@@ -325,7 +326,7 @@ def _marked_dims(marker: Marker) -> list[str] | None:
 
 
 def _dataset_record(
-    dimensions: Dimensions, groups: Iterable[DescribedGroup], meta: Metadata, characters: set[str]
+    dimensions: Dimensions, groups: Iterable[GroupDescription], meta: Metadata, characters: set[str]
 ) -> dict[str, Any]:
     """Return the settings of a file that its variables do not have."""
     told = {dim for properties in meta.values() for dim in properties.get(".dims", [])} | characters

@@ -12,11 +12,10 @@ from ... import hdf5
 from ...base.dtypes import TYPES
 from ...body.body import Body
 from ..library.catalog import FileVariable, dtype_of
-from ..native import NativeHandle, open_native
-from ..native_hdf5 import HDF5FileSource, HDF5Values
+from ..native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..slabs import Slices
 from .by_library import LIBRARY, open_by_library
-from .catalog import DescribedGroup, read_catalog
+from .catalog import GroupDescription, read_catalog
 from .format import HDF5Warning
 from .objects import describe, without_padding
 
@@ -71,14 +70,14 @@ class PlainSource(HDF5FileSource):
     ----------
     body : Body
         The bytes of the file.
-    groups : list of DescribedGroup
+    groups : list of GroupDescription
     skip_unsupported : bool
         See `source.HDF5Source`.
     """
 
     handles = PlainHandle
 
-    def __init__(self, body: Body, groups: list[DescribedGroup], skip_unsupported: bool):
+    def __init__(self, body: Body, groups: list[GroupDescription], skip_unsupported: bool):
         super().__init__(PlainValues(body), body, read_catalog(groups, body.name, skip_unsupported))
 
 

@@ -1,6 +1,6 @@
 """The objects of an HDF5 file, described from the records of `ds_format.hdf5` as h5py would describe them.
 
-What h5py would read in another way, or not at all, is `Unusual`.
+A file is `Unusual` if h5py would read it in another way, or not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...errors import FormatError
 from ...hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Type, Unusual, place_of
 from ..library.catalog import parse_marker, split
 from .attributes import Unreadable, decoded, text_at
-from .catalog import DescribedDataset, DescribedGroup
+from .catalog import DatasetDescription, GroupDescription
 from .format import MARKER, UNSUPPORTED, StoredType, refused
 
 BOOLEAN = {"FALSE": 0, "TRUE": 1}
@@ -24,7 +24,7 @@ DEFLATE, SHUFFLE, FLETCHER32, LZF = 1, 2, 3, 32000
 """Numbers of filters."""
 
 
-def describe(file: HDF5File) -> list[DescribedGroup]:
+def describe(file: HDF5File) -> list[GroupDescription]:
     """Return the description of a file.
 
     Parameters
@@ -39,18 +39,18 @@ def describe(file: HDF5File) -> list[DescribedGroup]:
     FormatError
         If the values of a dataset cannot be where the file says.
     """
-    datasets: dict[str, list[DescribedDataset]] = {group.name: [] for group in file.groups}
+    datasets: dict[str, list[DatasetDescription]] = {group.name: [] for group in file.groups}
     for dataset in file.datasets:
         datasets[split(dataset.name)[0]].append(_described(dataset))
     return [
-        DescribedGroup(
+        GroupDescription(
             f"{group.name}/" if group.name else "", _attributes(group.attributes, group.name), datasets[group.name]
         )
         for group in file.groups
     ]
 
 
-def _described(dataset: HDF5Dataset) -> DescribedDataset:
+def _described(dataset: HDF5Dataset) -> DatasetDescription:
     name, shape, chunk = dataset.name, dataset.shape, dataset.layout.chunk
     attributes = _attributes(dataset.attributes, name)
     stored = _stored_type(dataset, attributes)
@@ -64,7 +64,7 @@ def _described(dataset: HDF5Dataset) -> DescribedDataset:
             raise Unusual(f'the variable "{name}" has {error}') from None
         except FormatError as error:
             raise error.at(variable=name)
-    return DescribedDataset(
+    return DatasetDescription(
         name,
         place,
         dataset.address,

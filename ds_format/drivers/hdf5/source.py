@@ -20,7 +20,7 @@ from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
 from .attributes import is_scale
 from .calls import Node, address_of, open_file, read_attributes, read_storage, stored_type
-from .catalog import DescribedDataset, DescribedGroup, read_catalog
+from .catalog import DatasetDescription, GroupDescription, read_catalog
 from .format import HDF5Warning, warn
 
 Report = Callable[[str, str], None]
@@ -87,18 +87,18 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: the writer chose the fill value."""
 
 
-def describe(file: Node, path: str) -> list[DescribedGroup]:
+def describe(file: Node, path: str) -> list[GroupDescription]:
     """Return the description of an open file; `path` is for warnings."""
     return [
-        DescribedGroup(prefix, read_attributes(group), [_described(file, *each) for each in datasets])
+        GroupDescription(prefix, read_attributes(group), [_described(file, *each) for each in datasets])
         for prefix, group, datasets in walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path))
     ]
 
 
-def _described(file: Node, name: str, place: bytes, dataset: Node) -> DescribedDataset:
+def _described(file: Node, name: str, place: bytes, dataset: Node) -> DatasetDescription:
     shape = dataset.shape
     stored, attributes = stored_type(dataset.id), read_attributes(dataset)
-    return DescribedDataset(
+    return DatasetDescription(
         name,
         place,
         address_of(dataset.id),

@@ -21,7 +21,7 @@ from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError
 from ...model import missing
 from .. import strings
-from ..base import BLOCK_SIZE, LossWarning, Metadata, Reader, block_slices, check_faults
+from ..base import BLOCK_SIZE, LossWarning, Metadata, ReadBy, block_slices, check_faults
 from ..handle import Reopened
 from ..slabs import Slices, read_part
 from . import guard
@@ -202,7 +202,7 @@ class LibrarySource(Reopened, Reading):
 
     meta: Metadata
     faults: Mapping[str, DsError]
-    reader = Reader()
+    reader = ReadBy()
     """Set by the function that opens the source, which knows the reason."""
 
     @abstractmethod

@@ -18,7 +18,7 @@ from ...body.body import Body, open_body
 from ...body.stamp import Stamp
 from ...errors import Unusual
 from ...timeaxis import JD_CALENDAR, JD_UNITS
-from ..base import Reader, Report, Source
+from ..base import ReadBy, Report, Source
 from ..native import NativeSource, log_reason
 from . import small
 from .by_library import LIBRARY, create, is_netcdf4, open_by_library
@@ -70,7 +70,7 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     if not isinstance(found, str):
         return found
     source = open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
-    source.reader = Reader(LIBRARY, found)
+    source.reader = ReadBy(LIBRARY, found)
     return source
 
 

@@ -42,7 +42,7 @@ def assert_same(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -
 def is_left_to_the_library(driver: Any, path: Path, name: str) -> bool:
     with contextlib.closing(HDF5Source(path)) as source:
         variable = source._variable(name)
-        return source._prepare(variable, tuple(slice(0, n) for n in variable.shape)) is None
+        return source._prepare(variable, tuple(slice(0, n) for n in variable.shape or ())) is None
 
 
 def whole(shape: tuple[int, ...]) -> tuple[slice, ...]:

@@ -17,8 +17,8 @@ def read_all(path: Any, budget: int | None = None, **options: Any) -> tuple[dict
     try:
         names = [name for name in source.meta if name != "."]
         if budget is None:
-            return source.meta, {name: source.read(name) for name in names}
-        return source.meta, {name: list(source.blocks(name, budget)) for name in names}
+            return dict(source.meta), {name: source.read(name) for name in names}
+        return dict(source.meta), {name: list(source.blocks(name, budget)) for name in names}
     finally:
         source.close()
 

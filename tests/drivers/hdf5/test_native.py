@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.drivers import hdf5
-from ds_format.drivers.base import Reader
+from ds_format.drivers.base import ReadBy
 from ds_format.drivers.hdf5.native import PlainSource
 from ds_format.drivers.hdf5.source import HDF5Source
 from ds_format.errors import FormatError, UnsupportedError
@@ -77,12 +77,13 @@ def _exact(data: Any) -> Any:
     return exact(data)
 
 
-def both(path: Path, *, skip: bool = False) -> Iterator[tuple[Reader, dict[str, Any], list[str]]]:
+def both(path: Path, *, skip: bool = False) -> Iterator[tuple[ReadBy, dict[str, Any], list[str]]]:
     """Yield what this package and h5py find in a file, and their warnings."""
     for open in (hdf5.open, HDF5Source):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with contextlib.closing(open(path, skip_unsupported=skip)) as source:
+            opened: Any = open(path, skip_unsupported=skip)
+            with contextlib.closing(opened) as source:
                 yield source.reader, all_of(source), [str(each.message) for each in caught]
 
 
@@ -197,10 +198,9 @@ def test_a_user_block(size: int, tmp_path: Path) -> None:
     with path.open("r+b") as raw:
         raw.write(b"MATLAB 7.3 MAT-file")
     check(path)
-    with contextlib.closing(hdf5.open(path)) as source:
-        source.origin = None
-        handle = pickle.loads(pickle.dumps(source.handle("chunks")))
-    assert handle.read((range(3, 9),)).tolist() == [3, 4, 5, 6, 7, 8]
+    with ds.open(path) as opened:
+        handle = pickle.loads(pickle.dumps(opened["chunks"].handle()))
+    assert handle[3:9].tolist() == [3, 4, 5, 6, 7, 8]
     (tmp_path / "y.h5").write_bytes(path.read_bytes()[size:])  # all addresses are the same
     check(tmp_path / "y.h5")
 

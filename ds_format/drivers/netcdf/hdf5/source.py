@@ -7,8 +7,7 @@ from typing import Any
 
 from .... import hdf5
 from ....body.body import Body
-from ...native import NativeHandle, open_native
-from ...native_hdf5 import HDF5FileSource, HDF5Values
+from ...native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..by_library import LIBRARY, open_by_library
 from ..format import NetCDFWarning
 from .description import FileOutline, outline
