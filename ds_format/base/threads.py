@@ -24,7 +24,7 @@ MAX_THREADS = 4
 def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_THREADS) -> None:
     """Call `work(first, last)` for each run of `step` out of `n` items, at most `most` calls at the same time.
 
-    The calling thread works, too: it need not wait until the system runs another one. After an error, no further run is
+    The calling thread works, too: it need not wait for the start of another one. After an error, no further run is
     started. The error of the first run that failed is raised.
     """
     stretches = [(first, min(first + step, n)) for first in range(0, n, step)]

@@ -3,17 +3,18 @@
 Files are sent in batches, so that sending takes little time compared with converting.
 
 Threads of this process are faster only if most of the time is spent without Python's lock: for large files which this
-package reads itself. Otherwise processes are used. This was measured, see `docs/performance.md`.
+package reads itself. Otherwise processes are used. This was measured, see `docs/performance.md`. One of the lanes is a
+thread of this process nevertheless, as far as no library is needed: it converts while the other processes start.
 
-A worker process is a new interpreter which gets its orders through a pipe. So it does not share open files with this
-process, and does not run the user's program again. It ends when the pipe is closed, even if this process was killed.
+A worker process is a new interpreter which gets its orders through a pipe; see `worker_process`. So it does not share
+open files with this process, and does not run the user's program again. It ends when the pipe is closed, even if this
+process was killed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-import os
 import pickle
 import signal
 import subprocess
@@ -24,13 +25,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import IO, Any, NoReturn
 
 from ... import drivers
 from ...base.error_text import describe
 from ...body import Opened
 from ...errors import DsError
-from .task import INTERVAL, FileOrder, Outcome, Settings, all_of, carried_out
+from .task import FileOrder, Outcome, Settings, all_of, carried_out
+from .worker_process import PROGRAM, Stopped
 
 BATCH_FILES = 64
 """Maximum number of files in a batch."""
@@ -46,15 +47,11 @@ PATIENCE = 10.0
 """Seconds after which processes are killed that should have ended."""
 
 _WAIT = 0.1
-_BEGIN = f"import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"
+_BEGIN = f"import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from {PROGRAM} import main; main()"
 
 Batch = list[FileOrder]
 Take = Callable[[list[Outcome], float], None]
 """Called with outcomes of orders, and the number of bytes of the current sources that are done."""
-
-
-class Stopped(BaseException):
-    """The run ends before a file is finished."""
 
 
 def batches(orders: Sequence[FileOrder], n_lanes: int) -> deque[Batch]:
@@ -117,14 +114,16 @@ def execute(
             take(outcomes, 0.0)
     else:
         work = SharedWork(batches(orders, jobs), settings)
-        kind = Lane
-        if not are_threads_enough(orders):
-            kind = ProcessLane
-            try:
-                work.pickled = pickle.dumps(settings)
-            except (pickle.PicklingError, TypeError, AttributeError) as error:
-                raise DsError(f"an option cannot be sent to another process: {error}") from None
-        _in_lanes([kind(work) for _ in range(min(jobs, len(work.batches)))], work, take)
+        n = min(jobs, len(work.batches))
+        if are_threads_enough(orders):
+            _in_lanes([Lane(work) for _ in range(n)], work, take)
+            return
+        try:
+            work.pickled = pickle.dumps(settings)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise DsError(f"an option cannot be sent to another process: {error}") from None
+        # processes start before this one is busy
+        _in_lanes([*(ProcessLane(work) for _ in range(n - 1)), MixedLane(work)], work, take)
 
 
 class SharedWork:
@@ -275,6 +274,21 @@ class ProcessLane(Lane):
                 (self._worker.process.kill if at_once else self._worker.process.terminate)()
 
 
+class MixedLane(ProcessLane):
+    """A lane that converts in this process what needs no library, unless a process died of it; and the rest elsewhere.
+
+    One lane of a run is enough: two threads of this process would wait for each other.
+    """
+
+    def convert(self, batch: Batch) -> None:
+        """See `Lane`."""
+        is_safe = self.work.suspects.isdisjoint(order.number for order in batch)
+        if is_safe and all(is_read_here(order.source, order.target) for order in batch):
+            Lane.convert(self, batch)
+        else:
+            super().convert(batch)
+
+
 class WorkerProcess(Opened):
     """A process that converts files.
 
@@ -413,61 +427,3 @@ def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, tak
 def _not_done(batch: Batch, error: BaseException) -> list[Outcome]:
     cause = f"the executor did not convert it: {describe(error)}"
     return [Outcome(order.number, cause) for order in batch]
-
-
-class _Answers:
-    """The pipe from a worker process to the main process. A signal does not interrupt a message."""
-
-    def __init__(self) -> None:
-        self._out: IO[bytes] = os.fdopen(os.dup(1), "wb")
-        self._is_ending = self._is_busy = False
-
-    def end(self, number: int, frame: object) -> None:
-        """Handle a signal."""
-        signal.signal(number, signal.SIG_IGN)
-        self._is_ending = True
-        if not self._is_busy:
-            raise Stopped
-
-    def write(self, outcomes: list[Outcome], current: float, is_end: bool) -> None:
-        self._is_busy = True
-        pickle.dump((outcomes, current, is_end), self._out)
-        self._out.flush()
-        self._is_busy = False
-        if self._is_ending and not is_end:
-            raise Stopped
-
-
-def main() -> NoReturn:
-    """Run a worker process."""
-    answers = _Answers()
-    os.dup2(2, 1)  # output printed by a library must not be read as an answer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, answers.end)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    orders: Any = sys.stdin.buffer
-    try:
-        settings = pickle.load(orders)
-        answers.write([], 0.0, False)
-        while True:
-            _carry_out(pickle.load(orders), settings, answers)
-    except (EOFError, BrokenPipeError, Stopped):
-        os._exit(0)  # no file is open, and the main process does not wait for answers
-
-
-def _carry_out(orders: Batch, settings: Settings, answers: _Answers) -> None:
-    """Convert files, and send outcomes and progress at intervals. The last message is sent even after an error."""
-    due = monotonic() + INTERVAL
-
-    def report(current: float) -> None:
-        nonlocal due
-        if monotonic() >= due:
-            answers.write([], current, False)
-            due = monotonic() + INTERVAL
-
-    try:
-        for outcomes in carried_out(orders, settings, report):
-            answers.write(outcomes, 0.0, False)
-    finally:
-        answers.write([], 0.0, True)

@@ -207,8 +207,8 @@ def test_a_killed_run_is_cleaned_up_by_the_next_one(make: Make) -> None:
 
 def test_a_killed_worker_is_replaced(make: Make) -> None:
     make(*(f"in/{i}.ds" for i in range(5)), "in/slow.ds")
-    process = start("in", "out", "jobs:", "2", slow=True)
-    wait_for("out/[0-4].ds", 5)  # a process that still starts would be killed with a file of its own
+    process = start("in", "out", "to:", "json", "jobs:", "2", slow=True)  # ds files would stay in the program itself
+    wait_for("out/[0-4].json", 5)  # a process that still starts would be killed with a file of its own
     for n in range(1, 3):  # the process that converts the file, and the next one
         wait_for(BEGUN, n)
         for pid in processes_of(process.pid) - {process.pid}:
@@ -216,7 +216,7 @@ def test_a_killed_worker_is_replaced(make: Make) -> None:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "ds convert: in/slow.ds: the process that converted it was killed by signal 9 (SIGKILL)\n" in err
-    assert names("out") == [f"{i}.ds" for i in range(5)]
+    assert names("out") == [f"{i}.json" for i in range(5)]
 
 
 def test_two_runs_into_one_folder(make: Make) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import threading
 import warnings
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
@@ -22,6 +24,7 @@ from ds_format.body.lock import Lock
 from ds_format.errors import BusyError, DriverError, DsError, IntegrityError, UnsupportedError
 from ds_format.many.converting import workers
 from ds_format.many.converting.running import RunOptions, run
+from ds_format.many.converting.task import FileOrder, Settings
 
 from ...same import same_data
 from .conftest import Make, names
@@ -37,6 +40,33 @@ def statuses(records: list[Conversion]) -> str:
 def threaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have threads convert small files, too."""
     monkeypatch.setattr(workers, "THREADED_SIZE", 0)
+
+
+def converters(pattern: str) -> set[int]:
+    """The processes that converted signed files."""
+    return {int(path.suffix.removeprefix(".by-")) for path in Path().glob(f"{pattern}.by-*")}
+
+
+@pytest.mark.parametrize(("to", "is_part"), [(".ds", True), (".json", False)])
+def test_the_program_takes_part(to: str, is_part: bool, make: Make) -> None:
+    make(*(f"in/signed{i}.nc" for i in range(40)))
+    assert statuses(run(["in"], "out", to, Faulty(), RunOptions(jobs=2))) == "c" * 40
+    assert (os.getpid() in converters("in/*")) == is_part
+    assert len(converters("in/*")) <= 2
+
+
+def test_the_program_does_not_convert_a_file_of_which_a_process_died(make: Make) -> None:
+    paths = make("in/signed0.ds", "in/signed1.ds")
+    os.mkdir("work")
+    settings = Settings(os.path.abspath("work"), Faulty(), ".ds", is_one_file=True)
+    work = workers.SharedWork(deque(), settings)
+    work.pickled, work.suspects = pickle.dumps(settings), {1}
+    lane = workers.MixedLane(work)
+    for i, path in enumerate(paths):
+        lane.convert([FileOrder(i, os.path.abspath(path), os.path.abspath(f"{i}.ds"), 1, exists=False)])
+    assert lane.close() == 0
+    assert [one.cause for outcomes in work.results if isinstance(outcomes, list) for one in outcomes] == [None, None]
+    assert [os.getpid() in converters(path) for path in paths] == [True, False]
 
 
 @pytest.mark.parametrize("jobs", [None, 1, 3])
