@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.progress import Advance, Progress
-from ..body import Opened, path_text
+from ..body import Closing, Opened, path_text
 from ..body.body import Body, FileBody
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError
@@ -81,7 +80,7 @@ def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> An
         return opened.load()
 
 
-class BinPickleFile(Opened):
+class BinPickleFile(Closing, Opened):
     """A file that is open for reading.
 
     Opening reads header, trailer and index, and checks that they fit together. Nothing is decoded before `load` or
@@ -372,11 +371,3 @@ class BinPickleFile(Opened):
     def close(self) -> None:
         """Close the file. Arrays from it stay valid."""
         self._source = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

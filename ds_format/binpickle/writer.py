@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from ..body import path_text
+from ..body import Closing, path_text
 from ..body.body import OutputBody
 from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError, VersionError
@@ -66,7 +65,7 @@ def dump(
         writer.dump(obj)
 
 
-class BinPickler:
+class BinPickler(Closing):
     """Saves one object. The file appears when `dump` has written all of it.
 
     Parameters
@@ -155,14 +154,6 @@ class BinPickler:
     def close(self) -> None:
         """Close the writer. If nothing was saved, no file is made."""
         self._is_closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Buffers:

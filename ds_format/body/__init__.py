@@ -18,7 +18,7 @@ import errno
 import os
 import stat
 from abc import abstractmethod
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, Self
 
 from ..errors import explained
 from ..kernels.files.names import BINARY
@@ -136,6 +136,22 @@ def sync_file(path: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+class Closing:
+    """Something that a `with` block closes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what is open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class Opened:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
-from types import TracebackType
-from typing import Any, Self, SupportsIndex
+from typing import Any, SupportsIndex
+
+from ..body import Closing
 
 
 def locate(index: SupportsIndex, n: int) -> int:
@@ -24,7 +25,7 @@ def locate(index: SupportsIndex, n: int) -> int:
     return position
 
 
-class Samples(ABC):
+class Samples(Closing, ABC):
     """Samples by index, by key and in sequence.
 
     Subclasses implement `__len__`, `get`, `find_key` and `find_index`. They override `take` if they can read several
@@ -151,14 +152,6 @@ class Samples(ABC):
     def close(self) -> None:
         """Close open files. A later read opens them again."""
         return
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Reader(Samples):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..base import modes
 from ..base.text import unescape
+from ..body import Closing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, DatasetStack
@@ -38,7 +39,7 @@ Content = bytearray | int | None
 Skip = Callable[[str, Exception], None]
 
 
-class OpenFiles:
+class OpenFiles(Closing):
     """Opens files on demand, and keeps them open until the end, unless there are too many.
 
     Files whose sources have their bytes in memory (`held`, a number of bytes) are not open, and are kept in addition.
@@ -90,12 +91,6 @@ class OpenFiles:
         self._close_last()
         while self._kept:
             self._kept.popitem()[1].close()
-
-    def __enter__(self) -> OpenFiles:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def open_sources(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:

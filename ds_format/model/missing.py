@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import threads
-from ..base.dtypes import TYPES
-from .settings import NETCDF, setting
+from ..base.dtypes import NETCDF, TYPES
 
 BLOCK = 256 * 1024
 """Values that are compared at a time, few enough for the caches of a core."""
@@ -180,7 +179,9 @@ class FillMark:
     @classmethod
     def of(cls, entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> FillMark | None:
         """Return the mark of a variable, or None if it does not have this setting, or is not numeric."""
-        if setting(entry.get(NETCDF), "fill", str) != "default" or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
+        record = entry.get(NETCDF)
+        is_marked = isinstance(record, dict) and record.get("fill") == "default"
+        if not is_marked or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
             return None
         return cls(entry, dtype.newbyteorder("="))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from .. import shown_as_html
 from ..base.dtypes import TYPES
 from ..base.once import once
 from ..base.text import escape, hint, on_one_line, unescape
-from ..body import Opened
+from ..body import Closing, Opened
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from ..errors import MissingError
@@ -148,7 +147,7 @@ class Variable(Opened):
         return shown_as_html({self._key: self._meta}, "ds_format.Variable")
 
 
-class File(Opened, Mapping[str, Variable]):
+class File(Closing, Opened, Mapping[str, Variable]):
     """An open file, a mapping of name → `Variable`. Close it, or use it in a `with` block.
 
     Attributes
@@ -219,14 +218,6 @@ class File(Opened, Mapping[str, Variable]):
     def close(self) -> None:
         """Close the file. Arrays that were read remain valid."""
         self._source.close()
-
-    def __enter__(self) -> File:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<ds_format.File {self.path!r}: {len(self)} variables>"

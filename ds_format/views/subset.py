@@ -21,7 +21,7 @@ from ..base import modes
 from ..base.dtypes import RECORDS, TYPES
 from ..base.once import OnDemand, once
 from ..base.text import escape, hint, keys_of, unescape
-from ..body import Opened, path_text
+from ..body import Closing, Opened, path_text
 from ..body.body import Body
 from ..codec.stored import Stored
 from ..dataset import META, as_array, as_masked, attrs, dims
@@ -87,7 +87,7 @@ def open_subset(
         raise
 
 
-class Subset(Opened):
+class Subset(Closing, Opened):
     """A `Source` of a part of another `Source`; see `open_subset`.
 
     Attributes
@@ -334,12 +334,6 @@ class Subset(Opened):
     def close(self) -> None:
         """Close the file."""
         self.source.close()
-
-    def __enter__(self) -> Subset:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=True`)"

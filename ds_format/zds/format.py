@@ -40,8 +40,6 @@ LAYOUTS = (LINES, DOCS)
 """Layouts of a collection: documents as lines of data.jsonl, or as separate files in `docs`."""
 BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some programs write at the start of a file."""
-SIDE_FILES = ("order.ids", "doc_index.jsonl", "schemas.jsonl", "journal.log")
-"""Files of other programs in `meta`. They are neither read nor written, and left unchanged."""
 
 MANIFEST_VERSION = "0.1.0"
 """`version` of manifest.json: that of the layout."""
@@ -61,13 +59,8 @@ DEFAULT_COLLECTION = "default"
 
 # index.bin: a header, then `count` entries back to back; all integers are little-endian, nothing is aligned
 INDEX_MAGIC = b"ISDZ"
-INDEX_MAGICS = (INDEX_MAGIC, b"ZDSI")
-"""All magic bytes that are read: the specification shows the number 0x5A445349 both as a number and as text."""
-INDEX_VERSION = 1
 INDEX_HEADER_SIZE = 16
 """Bytes: magic 4, version u32, count u64."""
-INDEX_ENTRY_SIZE = 14
-"""Bytes of an entry without its id: length of the id u16, id, offset of the line u64, its length with its LF u32."""
 
 MAX_ID_SIZE = 255
 """Maximum bytes of an id, and of the name of a collection."""

@@ -5,35 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...body.body import Body, open_body
+from ...body.body import open_body
 from ...codec.line import Header, find_end, parse, read_line
 from ...errors import DsError
-
-
-def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
-    """Open a ds file, and read its header line.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-
-    Returns
-    -------
-    file : Body
-    line : bytes or bytearray
-        All bytes of a small file, or its first bytes up to the end of the header line.
-
-    Raises
-    ------
-    OSError
-        As for `open_body`.
-    FormatError
-        If the first bytes are not those of a ds file.
-    ReplacedError
-        If the file was modified while it was read.
-    """
-    file = open_body(path)
-    return file, read_line(file)
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:
@@ -81,7 +55,8 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 
 def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearray]:
     """Return the header and the metadata of a file, and the unchanged bytes of its version line and JSON line."""
-    file, data = open_line(path)
+    file = open_body(path)
+    data = read_line(file)
     try:
         end = find_end(data, whole=True)
         return *parse(data, end), data[:end]

@@ -14,14 +14,14 @@ import numpy as np
 from ...base.once import once
 from ...base.text import unescape
 from ...body import Address, Opened, absolute
-from ...body.body import FIRST_SIZE, Body
+from ...body.body import FIRST_SIZE, Body, open_body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec.attributes import from_json
 from ...codec.decode import STEP, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
-from ...codec.line import Header, HeaderLine
+from ...codec.line import Header, HeaderLine, read_line
 from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, MissingError
@@ -31,7 +31,6 @@ from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
 from . import checksums
 from .checksums import Sums
-from .header import open_line
 from .parts import KeptDecoders, VariableReader, has_legacy_strings
 from .whole import all_headers, faults_of, is_simple, read_headers, source_metadata
 
@@ -52,7 +51,8 @@ class DsSource(Opened):
     """
 
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
-        file, self._data = open_line(path)
+        file = open_body(path)
+        self._data = read_line(file)
         self.path = file.name
         self._where = path
         self.strings = strings
