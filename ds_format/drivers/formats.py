@@ -5,7 +5,6 @@ The formats of this package are in `BUILT_IN`. Other packages have theirs in the
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from ..base import signatures
 from ..base.text import on_one_line
 from ..body import path_text
 from ..body.body import FIRST_SIZE, Body
-from ..errors import DriverError, DsError, FormatError, UnsupportedError
+from ..errors import DsError, UnsupportedError
 
 if TYPE_CHECKING:
     from ..base.progress import Progress
@@ -257,19 +256,10 @@ def _small_netcdf() -> SmallFiles:
 
 
 def _is_netcdf4(file: Body) -> bool:
-    """Return whether an HDF5 file is netCDF-4, or h5py, which would read it otherwise, cannot be imported."""
-    if not _is_hdf5(file):
-        return False
-    from .netcdf import is_netcdf4
+    """Return whether an HDF5 file is netCDF-4."""
+    from .netcdf.hdf5.recognition import is_netcdf4
 
-    with contextlib.suppress(DriverError, FormatError, ImportError):
-        if is_netcdf4(file.name):
-            return True
-    try:
-        _hdf5()
-    except ImportError:
-        return True
-    return False
+    return is_netcdf4(file)
 
 
 def _zds() -> Driver:

@@ -157,8 +157,9 @@ class TestText:
         done = ds("info", "sample.nc")
         assert (done.status, done.err) == (0, "")
         lines = done.out.splitlines()
-        assert lines[:3] == [
+        assert lines[:4] == [
             "sample.nc: netCDF-4, 22.5 kB",
+            "read without a library",
             "dimensions:",
             "  lat: 5, lon: 8, time: 14 (unlimited), station: 3",
         ]

@@ -95,7 +95,8 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and the facts of `container_facts.FORMATS` about a container. A
+        `path`, `driver`, `format`, `size` in bytes, and the facts of `container_facts.FORMATS` about a container. Those
+        of NetCDF and HDF5 files have a `reader`: the `library` that reads the file and the `reason`, or None. A
         dataset also has `dimensions`: name → `size` (None: unknown) and `unlimited`; `variables`: name → `type`,
         `dims`, `shape` (None: no data), `size` in bytes of the values (None: unknown), `coordinate`, `missing` (whether
         values may be missing; None: unknown), `packed`, `storage`, `attributes`, and `error` (the reason why it cannot
@@ -123,6 +124,9 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     try:
         if name not in CONTAINERS:
             found.update(format=_titled(known, source), size=os.stat(path).st_size)
+            reader = getattr(source, "reader", None)
+            if reader is not None:
+                found["reader"] = {"library": reader.library or None, "reason": reader.reason or None}
         meta, errors = dict(source.meta), {key: error.message for key, error in source.faults.items()}
     finally:
         source.close()

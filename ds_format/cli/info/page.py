@@ -88,6 +88,9 @@ def lines(found: Mapping[str, Any], width: int, *, is_long: bool) -> list[Line]:
     page = _Page(width, found["driver"], is_long=is_long)
     path = on_one_line(found["path"])
     page.add([[(path, "title"), (":", "")], [(f"{found['format']},", "")], [(bytes_of(found["size"]), "")]], 0, 2)
+    if reader := found.get("reader"):
+        library, reason = reader["library"], on_one_line(reader["reason"] or "")
+        page.add([[(f"read by {library}: {reason}" if library else "read without a library", "hint")]], 0, 2)
     for cells in container_cells(found, is_long=is_long):
         page.add(cells, 0, 2)
     if "variables" in found:

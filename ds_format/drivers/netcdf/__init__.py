@@ -21,7 +21,7 @@ from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import ReadBy, Report, Source
 from ..native import NativeSource, log_reason
 from . import small
-from .by_library import LIBRARY, create, is_netcdf4, open_by_library
+from .by_library import LIBRARY, create, open_by_library
 from .classic.source import ClassicSource, opened as opened_classic
 from .format import NetCDFWarning
 from .hdf5.source import opened as opened_hdf5
@@ -35,7 +35,6 @@ __all__ = [
     "NetCDFWarning",
     "check",
     "create",
-    "is_netcdf4",
     "open",
     "read",
     "title",
