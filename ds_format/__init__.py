@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from . import cmd as cmd, op as op
     from ._version import __version__ as __version__
+    from .api.buffers import dumps as dumps, loads as loads
     from .api.conversion import convert as convert
     from .api.differing import diff as diff
     from .api.files import from_netcdf as from_netcdf, open as open, read as read, to_netcdf as to_netcdf
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "_version": "__version__",
+    "api.buffers": "dumps loads",
     "api.conversion": "convert",
     "api.differing": "diff",
     "api.files": "from_netcdf open read to_netcdf",

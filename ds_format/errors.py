@@ -156,10 +156,8 @@ def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFo
     if name is not None and error.strerror == os.strerror(errno.ENOENT):
         folder = os.path.dirname(os.path.realpath(name) if os.path.islink(name) else name)
         if is_address(name):
-            if is_output:
-                error.strerror = "addresses are not written yet"
-            elif "://" in name:
-                error.strerror = "addresses are not read here"
+            if "://" in name:
+                error.strerror = f"addresses are not {'written' if is_output else 'read'} here"
             else:
                 error.strerror = "give an address as text: a Path has one of its slashes less"
         elif is_output and folder and not os.path.exists(folder):

@@ -369,8 +369,8 @@ def test_the_folder_of_an_output_does_not_exist(suffix: str, tmp_path: Path) -> 
     ):
         with pytest.raises(FileNotFoundError, match=re.escape(f"the folder {path.parent} does not exist")):
             write()
-    with pytest.raises(FileNotFoundError, match="addresses are not written yet"):
-        ds.write(f"s3://bucket/x.{suffix}", {"x": [1.0], ".": {"x": {".dims": ["t"]}}})
+    with pytest.raises(FileNotFoundError, match="give an address as text"):
+        ds.write(Path(f"s3://bucket/x.{suffix}"), {"x": [1.0], ".": {"x": {".dims": ["t"]}}})
 
 
 def test_a_variable_in_a_group_is_meant(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
@@ -15,7 +15,7 @@ from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .creation import created
 
 if TYPE_CHECKING:
-    from .options import ConvertOptions
+    from .options import ConvertOptions, Writable
 
 SMALL_SIZE = 1 << 20
 """Bytes of all values in memory, up to which formats that can do so write a file in one step."""
@@ -23,7 +23,7 @@ SMALL_SIZE = 1 << 20
 
 def convert(
     source: Path,
-    target: Path,
+    target: Path | Writable,
     variables: Sequence[str] | None = None,
     sel: Selector = None,
     *,
@@ -33,6 +33,7 @@ def convert(
     jd: bool = False,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     **options: Unpack[ConvertOptions],
 ) -> None:
     """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
@@ -42,8 +43,8 @@ def convert(
 
     Parameters
     ----------
-    source, target : str, bytes or PathLike
-        The suffixes determine the formats.
+    source, target : str, bytes, PathLike or file object
+        Paths or addresses. The suffixes determine the formats.
     variables : sequence of str, optional
         Names of the variables to convert; all by default.
     sel, range_, at, between : dict, optional
@@ -55,6 +56,8 @@ def convert(
         Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.
     progress : callable, optional
         Called with the number of converted bytes and the total number, both of the data in memory.
+    storage_options : dict, optional
+        Options for addresses, as for `ds_format.read` and `ds_format.write`.
     **options
         Options of the target's format; see `ds_format.write`.
 
@@ -75,12 +78,13 @@ def convert(
     array([2.5, 3.5])
     """
     selection = Selection(variables, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
+    source, target = drivers.located(source, storage_options), drivers.located(target, storage_options)
     convert_selection(source, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
 
 
 def convert_selection(
     source: Path,
-    target: Path,
+    target: Path | Writable,
     selection: Selection,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
@@ -91,9 +95,10 @@ def convert_selection(
         write_subset(part, target, progress, **options)
 
 
-def write_subset(part: Subset, target: Path, progress: Progress | None = None, **options: Any) -> None:
+def write_subset(part: Subset, target: Path | Writable, progress: Progress | None = None, **options: Any) -> None:
     """Write an open part of a file to another file. Parameters and errors are those of `convert`."""
-    format = drivers.find(target)
+    target = drivers.located(target)
+    format = drivers.find_output(target, options)
     meta = part.meta
     with part.telling_of_skipping():
         check_faults(part.faults, meta)

@@ -70,7 +70,8 @@ def create_sink(
     UnsupportedError
         If the format cannot hold the dataset.
     """
-    known = drivers.find(path) if known is None else known
+    path = drivers.located(path)
+    known = drivers.find_output(path, options) if known is None else known
     given = drivers.creation_options(known, path, options)
     how = {name: given.pop(name) for name in CODED if name in given}
     try:

@@ -140,7 +140,7 @@ def read(
         driver = drivers.of_existing(filename) if known is None else drivers.load(known)
         if driver.read is not None:
             keys = None if variables is None else keys_of(variables)
-            numpy = strings != "object" and _as_numpy(strings)
+            numpy = strings != "object" and wants_numpy(strings)
             try:
                 found: Dataset | Body | None = driver.read(filename, keys, full, numpy, unpack)
             except FileNotFoundError as error:
@@ -152,7 +152,7 @@ def read(
                         _say_missing(filename, missing)
                 return found
             body = found
-    options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
+    options: dict[str, Any] = {"mmap": mmap, "strings": wants_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported
     options["verify"] = verify
     _, opened, selection = _views()
@@ -201,7 +201,8 @@ def _whole(subset: Subset, full: bool) -> Dataset:
     return dataset
 
 
-def _as_numpy(strings: str) -> bool:
+def wants_numpy(strings: str) -> bool:
+    """Return whether the option `strings` asks for NumPy's StringDType, which it checks."""
     if strings == "object":
         return False
     if strings != "numpy":
@@ -256,7 +257,7 @@ def open(
         unpack=unpack,
         masked=True,
         mmap=mmap,
-        strings=_as_numpy(strings),
+        strings=wants_numpy(strings),
         skip_unsupported=skip_unsupported,
         format=None if format is None else drivers.of_format(format),
     )
@@ -285,14 +286,21 @@ def write(filename: Path, d: Mapping[str, Any], **options: Unpack[WriteOptions])
     >>> ds.read("rain.ds")["rain"].tolist()
     [0.0, None, 2.5]
     """
-    _write(drivers.find(filename), filename, d, options)
+    given: dict[str, Any] = {**options}
+    write_as(drivers.find_output(filename, given), filename, d, given)
 
 
-def _write(format: drivers.Format, filename: Path, d: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+def prepared(d: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Return the data of a dataset as arrays, and its metadata, to be written; errors as `ds_format.validate`."""
+    arrays, given = checked(d)
+    return arrays, _settled()(given, arrays)
+
+
+def write_as(format: drivers.Format, filename: Path, d: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Write a dataset to a file of a format; see `write`."""
     write = drivers.load(format).write
     try:
-        arrays, given = checked(d)
-        given = _settled()(given, arrays)
+        arrays, given = prepared(d)
         if write is not None:
             if options:
                 options = drivers.creation_options(format, filename, options)
@@ -365,4 +373,4 @@ def to_netcdf(
     [12.0, 36.0]
     """
     times = {"time_units": time_units, "calendar": calendar}
-    _write(drivers.FORMATS["netcdf"], filename, d, {**times, **options})
+    write_as(drivers.FORMATS["netcdf"], drivers.located(filename), d, {**times, **options})

@@ -1,24 +1,46 @@
-"""The options of writing, for type checkers. `Format.creation` has those of each format, and is checked at run time."""
+"""The options of reading and writing, for type checkers.
+
+`Format.creation` has the options of writing each format, and is checked at run time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Protocol, TypedDict
 
 
-class FileOptions(TypedDict, total=False):
-    """The way in which a file is written, and the storage of its variables."""
+class ReadOptions(TypedDict, total=False):
+    """Options of `ds_format.loads`, which are those of `ds_format.read`."""
 
-    atomic: bool
-    durable: bool
-    format: str
-    """The format of a NetCDF file: `NETCDF4`, `NETCDF3_CLASSIC`, ..."""
+    range_: Mapping[str, Any] | None
+    at: Mapping[str, Any] | None
+    between: Mapping[str, Any] | None
+    full: bool
+    jd: bool
+    unpack: bool | None
+    strings: str
+    skip_unsupported: bool
+    verify: bool
+
+
+class CompressionOptions(TypedDict, total=False):
+    """The storage of variables."""
+
     compression: str | None
     level: int | None
     shuffle: bool | int
     chunks: Mapping[str, int] | Sequence[int]
     digits: int
     bits: int
+
+
+class FileOptions(CompressionOptions, total=False):
+    """The way in which a file is written, and the storage of its variables."""
+
+    atomic: bool
+    durable: bool
+    format: str
+    """The format, a name or a suffix; or that of a NetCDF file: `NETCDF4`, `NETCDF3_CLASSIC`, ..."""
 
 
 class EncodingOption(TypedDict, total=False):
@@ -40,6 +62,8 @@ class FormatOptions(TypedDict, total=False):
     times: Literal["iso"]
     version: str | int
     checksum: bool
+    delimiter: str
+    """For CSV files."""
     mappable: bool
     """For BinPickle files."""
     key: str
@@ -69,3 +93,18 @@ class WriteOptions(FileOptions, TimeOptions, FormatOptions, DimOption, total=Fal
 
     mode: str
     """Only `w`, as objects of xarray have it."""
+
+
+class DumpOptions(CompressionOptions, EncodingOption, TimeOptions, FormatOptions, total=False):
+    """Options of `ds_format.dumps`: those of `ds_format.write` but for files."""
+
+    unlimited_dims: Any
+    mask: bool
+
+
+class Writable(Protocol):
+    """A file object that is open for writing bytes."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write bytes."""
+        ...

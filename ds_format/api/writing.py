@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+from .. import drivers
 from ..body import path_text
 from ..dataset import Dataset
 from ..errors import UnsupportedError
@@ -12,28 +14,32 @@ from ..views.subset import Path
 from . import files
 
 if TYPE_CHECKING:
-    from .options import WriteOptions
+    from .options import Writable, WriteOptions
 
 
 def write(
-    filename: Path,
+    filename: Path | Writable,
     d: Any,
     *,
     encoding: Any = None,
     unlimited_dims: Any = None,
     compute: bool = True,
     mask: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **options: Unpack[WriteOptions],
 ) -> Any:
     """Write a dataset to a file of any supported format.
 
     Writing is atomic: the new file replaces an existing one when it is complete. If an error occurs, the existing file
-    is left untouched.
+    is left untouched. A file for an address is written to the folder for temporary files first, and then uploaded once.
+    A file object gets exactly the bytes of the file, after these are complete, from its position on.
 
     Parameters
     ----------
-    filename : str, bytes or PathLike
-        The suffix determines the format.
+    filename : str, bytes, PathLike or file object
+        A path, or an address such as `s3://bucket/x.ds`. The suffix determines the format. `bytes` are a path. Web
+        servers are read only.
     d : dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
         A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Objects of xarray are encoded by the
         CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
@@ -51,11 +57,21 @@ def write(
     mask : bool
         For objects of xarray: make NaN in dask arrays of floats missing in a ds file, if there is a `_FillValue`. The
         arrays are computed first for this. By default NaN stays NaN.
+    storage_options : dict, optional
+        As for `ds_format.read`.
+    store : object, optional
+        The store that gets the file, if `filename` is a path in one: a store of obstore, or of another library with its
+        method `put`, or a file system of fsspec.
     **options
         Options of the format. The most common ones are:
 
+        format : str
+            The format, if the name of the file does not tell it: a name such as "netcdf", or a suffix such as "tsv". Or
+            the format of a NetCDF file: `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or
+            `NETCDF3_64BIT_DATA`.
         atomic : bool
-            False creates the file, which must not exist yet, and writes to it directly. Not for samples and documents.
+            False creates the file, which must not exist yet, and writes to it directly. Not for samples, documents and
+            file objects.
         durable : bool
             Flush the file and its folder to the disk.
         time_units, calendar : str
@@ -88,9 +104,10 @@ def write(
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the file cannot be written. FileExistsError with `atomic=False`, if it exists.
     DriverError
-        If the suffix is unknown, or the format does not have an option.
+        If the format is unknown, does not have an option, or consists of several files, which cannot be uploaded
+        together.
     UnsupportedError, ValueError
         If the format cannot hold the dataset, or the metadata do not match the data.
 
@@ -105,18 +122,21 @@ def write(
     >>> ds.read("rain.csv")["rain"].tolist()
     [0.0, None, 2.5]
     """
+    path: Any = filename
+    if type(filename) is not str or "://" in filename or storage_options is not None or store is not None:
+        path = drivers.located(filename, storage_options, store)
     kind = type(d)
     if kind is not dict and kind is not Dataset and is_xarray(d):
         from ..xarray_ import writing
 
         asked = {"encoding": encoding, "unlimited_dims": unlimited_dims, "compute": compute, "mask": mask}
-        return writing.write(filename, d, **asked, **options)
+        return writing.write(path, d, **asked, **options)
     if unlimited_dims is not None or not compute or mask:
         given = {"unlimited_dims": unlimited_dims is not None, "compute": not compute, "mask": mask}
         name = next(name for name, is_given in given.items() if is_given)
         message = f"the option `{name}` is one for objects of xarray, found an object of type {kind.__name__}"
-        raise UnsupportedError(message, path=path_text(filename))
-    return files.write(filename, d, **({} if encoding is None else {"encoding": encoding}), **options)
+        raise UnsupportedError(message, path=path_text(path))
+    return files.write(path, d, **({} if encoding is None else {"encoding": encoding}), **options)
 
 
 def is_xarray(d: Any) -> bool:

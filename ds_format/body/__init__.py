@@ -18,9 +18,10 @@ import errno
 import os
 import stat
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NoReturn, Self
 
-from ..errors import explained
+from ..errors import UnsupportedError, explained
 from ..kernels.files.names import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
@@ -42,6 +43,8 @@ class Address(os.PathLike[str]):
     """For messages: without credentials, and without what follows `?` or `#`."""
     suffix: str
     """Suffix of the file, in lower case and with its dot; empty if there is none."""
+    is_picklable: bool = True
+    """Whether another process can use it."""
 
     def __fspath__(self) -> str:
         return self.name
@@ -82,6 +85,29 @@ class Address(os.PathLike[str]):
     def sibling(self, ending: str) -> Address:
         """Return the address of an accompanying file, whose name is this one followed by `ending`."""
 
+    def uploader(self, *, create: bool = False, durable: bool = False) -> Callable[[str], None]:
+        """Return a function that makes a finished local file the file at this address.
+
+        Parameters
+        ----------
+        create : bool
+            Whether it must not exist.
+        durable : bool
+            Whether it must be on a disk afterwards.
+
+        Raises
+        ------
+        UnsupportedError
+            If files cannot be written there.
+        DriverError
+            If a library is not installed.
+        """
+        raise UnsupportedError(f"files of {type(self).__name__} cannot be written", path=self.name)
+
+    def put(self, buffers: Iterable[Any], *, create: bool = False, durable: bool = False) -> None:
+        """Write a file that consists of buffers; parameters and errors as for `uploader`."""
+        raise UnsupportedError(f"files of {type(self).__name__} cannot be written", path=self.name)
+
 
 def absolute(path: Any) -> Any:
     """Return a path that any working directory can resolve, as text; an address is one already."""
@@ -91,6 +117,14 @@ def absolute(path: Any) -> Any:
 def suffix_of(path: Any) -> str:
     """Return the suffix of a path or address, in lower case and with its dot."""
     return path.suffix if isinstance(path, Address) else os.path.splitext(path_text(path))[1].lower()
+
+
+def name_of(thing: Any) -> str:
+    """Return the name of a file object or buffer for messages; its type in angle brackets if it has none."""
+    name = getattr(thing, "name", None)
+    if isinstance(name, (str, bytes)):
+        return os.fsdecode(name)
+    return f"<{type(thing).__name__}>"
 
 
 def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
-from collections.abc import Iterator
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..errors import DsError, explained
 from ..kernels.files import files
 from ..kernels.files.names import BINARY, creation_mode, real_path
-from . import Opened, open_file, path_text, sync_file
+from . import Address, Opened, open_file, path_text, sync_file
 from .body import OutputBody
 from .temporary import HOLDS, Temporary
 
@@ -67,10 +70,11 @@ class Target(Opened):
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    path : str, bytes, PathLike or Address
     atomic : bool
         Write under a temporary name in the same folder; `commit` renames. Else the file must not exist yet, and is
-        written under its own name.
+        written under its own name. A file for an address is written in the folder for temporary files; `commit` uploads
+        it.
     durable : bool
         Flush file and folder to the disk on `commit`.
     shared : str
@@ -80,13 +84,21 @@ class Target(Opened):
     Attributes
     ----------
     final : str
-        The path behind all links.
+        The path behind all links. For an address, that of the local file.
     written : str
         The path of the created file; empty before, unless it is shared.
     """
 
     def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False, shared: str = ""):
-        self.final, self.mode = resolve(path)
+        self._upload: Callable[[str], None] | None = None
+        if isinstance(path, Address):
+            self._upload = path.uploader(create=not atomic, durable=durable)
+            folder = tempfile.mkdtemp(prefix="ds_format-")
+            self._remove_folder = weakref.finalize(self, _remove_folder, folder, os.getpid())
+            self.final, self.mode = os.path.join(folder, f"data{path.suffix}"), None
+            atomic = durable = False
+        else:
+            self.final, self.mode = resolve(path)
         self.durable = durable
         self.atomic = atomic
         self.written = self._shared = shared
@@ -190,6 +202,8 @@ class Target(Opened):
             if self.mode is not None:
                 os.chmod(self.written, self.mode)
             os.replace(self.written, self.final)
+        if self._upload is not None:
+            self._upload(self.written)
         self._is_done = True
         self._let_go()
         if self.durable:
@@ -204,9 +218,38 @@ class Target(Opened):
         self._let_go()
 
     def _let_go(self) -> None:
+        if self._upload is not None:
+            self._remove_folder()
         temporary, self._temporary = self._temporary, None
         if temporary is not None:
             temporary.let_go()
+
+
+def _remove_folder(folder: str, pid: int) -> None:
+    """Remove a folder, but not in a process that was forked from its owner."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_whole(path: Any, buffers: Iterable[Any], *, atomic: bool = True, durable: bool = False) -> None:
+    """Write a file that consists of buffers to a locked temporary file, and move it to its name; see `Target`.
+
+    If the writer is killed, the next one finds the temporary file, and removes it.
+    """
+    target = Target(path, atomic=atomic, durable=durable)
+    try:
+        with naming(path):
+            file = target.open()
+            try:
+                end = 0
+                for buffer in buffers:
+                    end += file.write(end, buffer)
+            finally:
+                file.close()
+            target.commit()
+    except BaseException:
+        target.abort()
+        raise
 
 
 class LineFile(Opened):

@@ -160,7 +160,7 @@ def read_line(file: Body) -> bytes | bytearray:
         If the file was modified while it was read.
     """
     data = file.head(FIRST_SIZE)
-    if file.is_in_memory:
+    if len(data) == file.size:
         return data
     try:
         with file.watch:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
@@ -38,6 +38,7 @@ __all__ = [
     "creation_options",
     "find",
     "find_existing",
+    "find_output",
     "is_known",
     "is_sidecar",
     "is_store",
@@ -46,6 +47,7 @@ __all__ = [
     "meta",
     "of_existing",
     "of_format",
+    "of_mark",
     "of_suffix",
     "open_source",
     "recognise",
@@ -160,6 +162,53 @@ def of_suffix(suffix: str) -> Format | None:
     return format
 
 
+def find_output(path: Any, options: dict[str, Any]) -> Format:
+    """Return the format of a file to write: by the option `format` if it names one, otherwise by the suffix.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or Address
+    options : dict
+        Options of writing. `format` is removed if it names a format. It stays if it is an option of the format, as
+        `NETCDF3_CLASSIC` is.
+
+    Raises
+    ------
+    DriverError
+        If there is no such format, or it cannot be written to an address.
+    """
+    name = options.get("format")
+    if not isinstance(name, str):
+        if isinstance(path, Address) and not path.suffix:
+            raise DriverError("unknown file format: its name has no suffix, so `format` must name it", path=path.name)
+        format = find(path)
+    else:
+        format, is_option = _named_output(path, name)
+        if not is_option:
+            del options["format"]
+            options.update(format.implied.get(f".{name.removeprefix('.')}".lower(), {}))
+    if isinstance(path, Address) and format.creation and not FILE.issubset(format.creation):
+        message = f"{format.title} datasets consist of several files: they can only be written to local paths"
+        raise DriverError(message, path=path.name)
+    return format
+
+
+def _named_output(path: Any, name: str) -> tuple[Format, bool]:
+    """Return the format of a file to write by the option `format`, and whether it is an option of the format itself."""
+    by_suffix = find(path) if is_known(path) else None
+    owner = next((one for one in FORMATS.values() if name in one.variants), None)
+    if owner is not None:
+        return by_suffix or owner, True
+    format = _of_name(name)
+    if format is None and by_suffix is not None and by_suffix.variants:
+        return by_suffix, True
+    return format or of_format(name), False
+
+
+def _of_name(name: str) -> Format | None:
+    return FORMATS.get(name) or of_suffix(f".{name.removeprefix('.')}".lower()) or FORMATS.get(name)
+
+
 def of_format(name: str) -> Format:
     """Return a format by its name or by a suffix of its files, with or without the dot.
 
@@ -168,7 +217,7 @@ def of_format(name: str) -> Format:
     DriverError
         If the format is unknown.
     """
-    format = FORMATS.get(name) or of_suffix(f".{name.removeprefix('.')}".lower()) or FORMATS.get(name)
+    format = _of_name(name)
     if format is None:
         known = [*FORMATS, *(suffix[1:] for suffix in BY_SUFFIX if suffix[1:] not in FORMATS)]
         message = f'unknown file format "{name}": expected one of {" ".join(sorted(known))}{hint(name, known)}'
@@ -235,12 +284,19 @@ def recognise(path: Any) -> Format | None:
         raise
     if isinstance(path, Address):
         path.keep(file)
-    formats = [*reversed(BUILT_IN.values()), *(one for one in all_formats().values() if one.name not in BUILT_IN)]
-    first = file.head(FIRST_SIZE)
-    for format in formats:
-        if first.startswith(format.marks):
-            return format
-    return next((one for one in formats if one.recognises is not None and one.recognises(file)), None)
+    found = of_mark(file.head(FIRST_SIZE))
+    return found or next((one for one in _searched() if one.recognises is not None and one.recognises(file)), None)
+
+
+def of_mark(first: bytes | bytearray) -> Format | None:
+    """Return the format that alone has files with these first bytes, or None."""
+    return next((one for one in _searched() if first.startswith(one.marks)), None)
+
+
+def _searched() -> Iterator[Format]:
+    """Yield all formats in the order in which files are compared with them."""
+    yield from reversed(BUILT_IN.values())
+    yield from [one for one in all_formats().values() if one.name not in BUILT_IN]
 
 
 def is_sidecar(path: str) -> bool:

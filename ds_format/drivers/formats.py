@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
@@ -52,6 +53,10 @@ class Driver(NamedTuple):
     Returns a dataset, or the body with which to open the file, or None."""
     write: Callable[..., None] | None = None
     """Fast way of writing. Called with a path, arrays, their metadata, and the options in `Format.creation`."""
+    loads: Callable[..., Any] | None = None
+    """Fast way for files in memory. Called with a name, a memoryview of bytes, and as `read`; returns a dataset."""
+    dumps: Callable[..., bytes] | None = None
+    """Fast way of making them. Called as `write`, but without a path and the options `FILE`; returns the bytes."""
     check: Callable[..., Source | None] | None = None
     """Called with a path, a `base.Report`, `strict` and `progress`. Reports faults of a file other than those of its
     variables, and returns a Source if these must still be read."""
@@ -97,6 +102,10 @@ class Format(NamedTuple):
     """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
     creation: frozenset[str] = frozenset()
     """Options of creating a file: those of `create`, and those of times; see `api.creation`."""
+    variants: frozenset[str] = frozenset()
+    """Values of the option `format` of creating a file, which name this format, too."""
+    implied: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Options of creating a file that a suffix implies, for files that are written without a name."""
     unpack: bool | None = False
     """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
     that read such files would apply the scale, so they get the values that `read` returns."""
@@ -157,10 +166,10 @@ def _is_sidecar_of_datadings(path: str) -> bool:
 def _ds() -> Driver:
     from .ds import whole  # enough for small files
 
-    return Driver(_open_ds, _create_ds, whole.read, _write_ds, check=_check_ds)
+    return Driver(_open_ds, _create_ds, whole.read, _write_ds, whole.loads, _dump_ds, check=_check_ds)
 
 
-# an import statement takes a tenth of the time of writing a small file, so these two are imported once
+# an import statement takes a tenth of the time of writing a small file, so these are imported once
 
 
 @functools.cache
@@ -171,10 +180,10 @@ def _ds_source() -> Callable[..., Source]:
 
 
 @functools.cache
-def _ds_writer() -> Callable[..., None]:
-    from .ds.composing import write
+def _ds_writers() -> tuple[Callable[..., None], Callable[..., bytes]]:
+    from .ds.composing import dumps, write
 
-    return write
+    return write, dumps
 
 
 def _open_ds(path: Any, **options: Any) -> Source:
@@ -182,7 +191,11 @@ def _open_ds(path: Any, **options: Any) -> Source:
 
 
 def _write_ds(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> None:
-    _ds_writer()(path, arrays, meta, **options)
+    _ds_writers()[0](path, arrays, meta, **options)
+
+
+def _dump_ds(arrays: dict[str, Any], meta: Metadata, **options: Any) -> bytes:
+    return _ds_writers()[1](arrays, meta, **options)
 
 
 def _create_ds(
@@ -298,7 +311,8 @@ BUILT_IN = {
             (".csv", ".tsv", ".tab"),
             _csv,
             title="CSV",
-            creation=FILE | TIMES | TEXT_TIMES,
+            creation=FILE | TIMES | TEXT_TIMES | {"delimiter"},
+            implied={".tsv": {"delimiter": "\t"}, ".tab": {"delimiter": "\t"}},
             unpack=None,
             is_shaped=False,
         ),
@@ -350,6 +364,10 @@ BUILT_IN = {
             small=_small_netcdf,
             options=frozenset({"skip_unsupported"}),
             creation=FILE | TIMES | STORAGE | {"format"},
+            variants=frozenset({
+                *("NETCDF4", "NETCDF4_CLASSIC"),
+                *("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"),
+            }),
             dates=True,
             masks=True,
             takes_body=True,

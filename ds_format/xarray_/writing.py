@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..api import files
 from ..api.creation import created
 from ..base.dtypes import RECORDS
 from ..base.text import escape, hint, unescape
-from ..body import path_text
+from ..body import Address, absolute, path_text
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
@@ -256,21 +255,27 @@ def _write(
     if mode != "w":
         what = "to append does not apply, since a file is written once" if mode == "a" else "there is no such mode"
         raise UnsupportedError(f'mode: found {mode!r}, expected "w": {what}')
-    format = drivers.find(path)
-    path = path if compute else os.path.abspath(path_text(path))  # the computing process may be in another folder
+    options = {**options}
+    format = drivers.find_output(path, options)
+    if not compute:
+        path = absolute(path)  # the computing process may be in another folder
+        if isinstance(path, Address) and not path.is_picklable:
+            message = "`compute=False`: a file object cannot be written by another process: give the path or address"
+            raise UnsupportedError(message)
     is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)
     given = drivers.creation_options(format, path, {**options, "encoding": _stored(x, encoding, format)})
     is_lazy = any(map(_is_chunked, arrays.values()))
-    if is_lazy and is_ds and given.pop("atomic", True):
+    if is_lazy and is_ds and not isinstance(path, Address) and given.get("atomic", True):
         from . import parallel
 
+        given.pop("atomic", None)
         return parallel.write(path, meta, arrays, compute=compute, **given)
     if is_lazy:
         job = functools.partial(_write_blocks, path, format, meta, arrays, given)
     else:
-        job = functools.partial(files.write, path, _dataset(meta, arrays), **given)
+        job = functools.partial(files.write_as, format, path, _dataset(meta, arrays), given)
     if compute:
         return job()
     from .parallel import delayed_call

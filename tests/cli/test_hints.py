@@ -79,7 +79,8 @@ def test_addresses_are_not_read_by_commands_for_many_files(ds: Run) -> None:
 
 
 def test_addresses_are_not_written(ds: Run, base: str) -> None:
-    assert ds("select", base, "s3://b/x.ds").err == "ds select: s3://b/x.ds: addresses are not written yet\n"
+    message = "web servers are read only: write a local file, and upload it with a program for this server"
+    assert ds("select", base, "http://b/x.ds").err == f"ds select: http://b/x.ds: {message}\n"
 
 
 @pytest.mark.parametrize("suffix", ["ds", "json", "bpk", "zds", "msgpack", "csv"])
@@ -271,7 +272,7 @@ def test_a_variable_called_like_an_option_is_renamed(ds: Run) -> None:
 
 
 def test_convert_makes_no_folder_of_an_address(ds: Run, field: str) -> None:
-    assert ds("convert", field, "s3://b/out").err == "ds convert: s3://b/out: addresses are not written yet\n"
+    assert ds("convert", field, "s3://b/out").err == "ds convert: s3://b/out: addresses are not written here\n"
     assert not Path("s3:").exists()
 
 

@@ -108,8 +108,18 @@ def test_wrong_arguments() -> None:
     header, data = file_of({"a": {".size": [1]}})
     with pytest.raises(TypeError, match="expected a dict"):
         put_numbers(header, DTYPES_BY_NUMBER, data, header.body, True, [], None)  # type: ignore[arg-type]
-    with pytest.raises((BufferError, TypeError)):
-        put(header, bytes(data))
+    with pytest.raises(TypeError):
+        put(header, "text")
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: memoryview(data).toreadonly()])
+def test_arrays_are_as_writable_as_the_buffer_and_keep_it(kind: Any) -> None:
+    header, data = file_of({"x": {".size": [2, 2]}})
+    buffer = kind(data)
+    out, left = put(header, buffer)
+    assert left == []
+    assert out["x"].base is buffer
+    assert out["x"].flags.writeable is not memoryview(buffer).readonly
 
 
 LIMIT = 10_000
@@ -128,7 +138,7 @@ def made(attributes: dict[str, Any] | None = None, n: int = 4, entry: dict[str, 
 
 def fill(data: bytearray, keys: Any = None, full: bool = False) -> tuple[dict[str, Any], Any]:
     out: dict[str, Any] = {}
-    return out, READER.fill(data, out, keys, full)
+    return out, READER.fill(data, out, keys, full, keys is None)
 
 
 @pytest.mark.parametrize("n", [4, 1000])

@@ -6,6 +6,7 @@ fetching     the body of a remote file: ranges, merged and requested side by sid
 web          web servers, by urllib3
 objects      buckets, by obstore, and stores of other libraries with the same interface
 filesystems  everything else, by fsspec
+uploads      finished local files → files in buckets, file systems and file objects
 stores       what these three have in common
 settings     how ranges are requested
 

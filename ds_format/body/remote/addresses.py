@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import urllib.parse
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import Address
+from ...errors import UnsupportedError
+from .. import Address, name_of
 from ..body import Body, MemoryBody
 from ..stamp import Stamp
+from ..target import write_whole
 from .fetching import Fetcher, RemoteBody, open_remote
 from .filesystems import SystemStore, file_system
-from .handed import body_of, is_handed, name_of
+from .handed import body_of, is_handed
 from .objects import SCHEMES, ObjectStore, bucket_store
 from .stores import Store
+from .uploads import blocks_of, check_handed, seconds_for, to_file_system, to_object, to_store
 from .web import HttpStore
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(://|::)")
@@ -52,6 +56,10 @@ class RemoteAddress(Address):
         version = stamp.digest.decode() or None
         return RemoteBody(Fetcher(self.name, self.store(), stamp.size, version, known), 0, stamp.size)
 
+    def put(self, buffers: Iterable[Any], *, create: bool = False, durable: bool = False) -> None:
+        """Write a file that consists of buffers; see `Address`."""
+        write_whole(self, buffers, atomic=not create, durable=durable)
+
 
 @dataclass(frozen=True, slots=True)
 class UrlAddress(RemoteAddress):
@@ -82,6 +90,22 @@ class UrlAddress(RemoteAddress):
         if scheme in SCHEMES:
             return ObjectStore(*bucket_store(self.url, self.options))
         return SystemStore(*file_system(self.url, self.options))
+
+    def uploader(self, *, create: bool = False, durable: bool = False) -> Callable[[str], None]:
+        """Return a function that uploads a file; see `Address`. An upload that has ended is on disks."""
+        scheme = self.url.partition("://")[0].lower()
+        if scheme in ("http", "https"):
+            message = "web servers are read only: write a local file, and upload it with a program for this server"
+            raise UnsupportedError(message, path=self.name)
+        if scheme in SCHEMES:
+            bucket_store(self.url, self.options)  # options are checked before anything is written
+            return functools.partial(self._to_bucket, create=create)
+        system, path = file_system(self.url, self.options)
+        return functools.partial(to_file_system, system, path, name=self.name, create=create)
+
+    def _to_bucket(self, file: str, *, create: bool) -> None:
+        store, path = bucket_store(self.url, self.options, seconds_for(os.stat(file).st_size))
+        to_store(store, path, file, self.name, create=create)
 
     def sibling(self, ending: str) -> UrlAddress:
         """Return the address of an accompanying file."""
@@ -117,6 +141,15 @@ class StoreAddress(RemoteAddress):
             return SystemStore(self.container, self.path)
         return ObjectStore(self.container, self.path)
 
+    def uploader(self, *, create: bool = False, durable: bool = False) -> Callable[[str], None]:
+        """Return a function that uploads a file; see `Address`. The timeout of a request is that of the store."""
+        if hasattr(self.container, "pipe_file"):
+            return functools.partial(to_file_system, self.container, self.path, name=self.name, create=create)
+        if not hasattr(self.container, "put"):
+            message = f"the store, a {type(self.container).__name__}, has no method `put` to write files"
+            raise UnsupportedError(message, path=self.name)
+        return functools.partial(to_store, self.container, self.path, name=self.name, create=create)
+
     def sibling(self, ending: str) -> StoreAddress:
         """Return the address of an accompanying file."""
         return StoreAddress.of(self.container, self.path + ending)
@@ -128,14 +161,17 @@ class HandedAddress(Address):
     Parameters
     ----------
     thing : file object, bytearray or memoryview
+    name : str, optional
+        For messages; by default its own name or type.
     """
 
     __slots__ = ("_body", "name", "suffix", "thing")
+    is_picklable = False
 
-    def __init__(self, thing: Any):
+    def __init__(self, thing: Any, name: str | None = None):
         self.thing = thing
-        self.name = name_of(thing)
-        self.suffix = ""
+        self.name = name_of(thing) if name is None else name
+        self.suffix = os.path.splitext(self.name)[1].lower()
         self._body: Body | None = None
 
     def open(self, first: int, last: int = 0) -> Body:
@@ -150,6 +186,16 @@ class HandedAddress(Address):
     def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
         """Return the bytes of the object."""
         return self.open(0)
+
+    def uploader(self, *, create: bool = False, durable: bool = False) -> Callable[[str], None]:
+        """Return a function that writes a file to the object, from its position on; see `Address`."""
+        check_handed(self.thing, self.name, create=create, durable=durable)
+        return lambda file: to_object(self.thing, self.name, blocks_of(file))
+
+    def put(self, buffers: Iterable[Any], *, create: bool = False, durable: bool = False) -> None:
+        """Write buffers to the object, from its position on."""
+        check_handed(self.thing, self.name, create=create, durable=durable)
+        to_object(self.thing, self.name, buffers)
 
     def sibling(self, ending: str) -> Address:
         """Raise a FileNotFoundError: nothing is next to a file object."""

@@ -58,15 +58,8 @@ class ObjectBody(Body):
 
 def is_handed(thing: Any) -> bool:
     """Return whether something is a file object, or a buffer of the bytes of a file; `bytes` are a path."""
-    return isinstance(thing, (memoryview, bytearray)) or callable(getattr(thing, "read", None))
-
-
-def name_of(thing: Any) -> str:
-    """Return a name for messages."""
-    name = getattr(thing, "name", None)
-    if isinstance(name, (str, bytes)):
-        return os.fsdecode(name)
-    return f"<{type(thing).__name__}>"
+    methods = (getattr(thing, name, None) for name in ("read", "write"))
+    return isinstance(thing, (memoryview, bytearray)) or any(map(callable, methods))
 
 
 def body_of(thing: Any, name: str) -> Body:
@@ -85,6 +78,8 @@ def body_of(thing: Any, name: str) -> Body:
         return MemoryBody(name, thing)
     if isinstance(thing, io.BytesIO):
         return MemoryBody(name, thing.getvalue())
+    if not callable(getattr(thing, "read", None)):
+        raise TypeError(f"{name}: found {type(thing).__name__}, expected a file object that is open for reading")
     if isinstance(thing, io.TextIOBase):
         raise TypeError(f'{name}: the file is open for text, expected bytes: open it with the mode "rb"')
     raw = getattr(thing, "raw", thing)

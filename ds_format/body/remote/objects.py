@@ -23,7 +23,7 @@ KEYS = {
 """Names of options that s3fs and others have → those of obstore."""
 
 
-def bucket_store(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+def bucket_store(url: str, options: Mapping[str, Any], timeout: float | None = None) -> tuple[Any, str]:
     """Return a store of obstore for the bucket of an address, and the path of the file in it.
 
     Parameters
@@ -31,6 +31,8 @@ def bucket_store(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     url : str
     options : mapping
         Those of obstore, or those that s3fs, gcsfs and adlfs have for credentials, endpoint and region.
+    timeout : float, optional
+        Seconds that a request may take, by default those of the settings.
 
     Raises
     ------
@@ -44,7 +46,7 @@ def bucket_store(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     for name, value in {**options.get("client_kwargs", {}), **options}.items():
         if name != "client_kwargs":
             config[KEYS.get(name, name)] = value
-    seconds = f"{current().timeout:g}s"
+    seconds = f"{timeout or current().timeout:g}s"
     client: dict[str, Any] = {"timeout": seconds, "connect_timeout": seconds, **config.pop("client_options", {})}
     if str(config.get("endpoint", "")).startswith("http://"):
         client["allow_http"] = True

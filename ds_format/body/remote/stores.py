@@ -124,6 +124,8 @@ def mapped(error: Exception) -> OSError:
     """
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
     message = first_line(error)
+    if "Exists" in kinds:
+        return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     if "NotFound" in kinds or "NoSuch" in message:
         return FileNotFoundError(errno.ENOENT, message)
     if re.search("Permission|Unauthenticated|Unauthorized|NoCredentials", kinds) or re.search(r"\b40[13]\b", message):

@@ -21,7 +21,7 @@ from ...body.target import naming
 from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
 from ...dataset import as_array
-from ...errors import DsError, UnsupportedError
+from ...errors import DriverError, DsError, UnsupportedError
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import BLOCK_SIZE, Metadata, warn
 from ..sink import FileSink, count_payloads
@@ -125,6 +125,8 @@ class CsvSink(FileSink):
     path : str, bytes or PathLike
     meta : Metadata
         Each variable with `.size`.
+    delimiter : str, optional
+        The separator of cells, one character. By default a tab for the suffixes `.tsv` and `.tab`, otherwise a comma.
     atomic, durable : bool
         As `target.Target`.
 
@@ -132,12 +134,19 @@ class CsvSink(FileSink):
     ------
     OSError
         If the file cannot be created.
+    DriverError
+        If `delimiter` is neither a comma nor a tab.
     UnsupportedError
         If a variable has no data, or not one dimension, or is not as long as the others.
     """
 
-    def __init__(self, path: Any, meta: Metadata, *, atomic: bool = True, durable: bool = False):
+    def __init__(
+        self, path: Any, meta: Metadata, *, delimiter: str | None = None, atomic: bool = True, durable: bool = False
+    ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
+        if delimiter not in (None, ",", "\t"):
+            raise DriverError(f"delimiter: found {delimiter!r}, expected a comma or a tab", path=self.path)
+        self._delimiter = delimiter or delimiter_of(self.path)
         self._keys = sorted((key for key in meta if key != "."), key=unescape)
         try:
             self._n = _check(self._keys, meta)
@@ -205,7 +214,7 @@ class CsvSink(FileSink):
         for key in self._keys:
             if key not in self._places:
                 self.write(key, ())
-        writer = csv.writer(self._file, delimiter=delimiter_of(self.path))
+        writer = csv.writer(self._file, delimiter=self._delimiter)
         if self._keys:
             writer.writerow([unescape(key) for key in self._keys])
             writer.writerows(self._rows())

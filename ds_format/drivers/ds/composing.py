@@ -8,8 +8,8 @@ from typing import Any
 
 from ...base.dtypes import TYPES
 from ...base.text import unescape
-from ...body import path_text
-from ...body.target import Target, naming, resolve
+from ...body import Address, path_text
+from ...body.target import naming, resolve, write_whole
 from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode
 from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, PRIVATE, VERSIONS, Entry, VarHeader, properties
@@ -225,6 +225,21 @@ class Plan:
         return self.body + var.offset + var.length
 
 
+def _composed(
+    arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str, checksum: bool
+) -> tuple[list[Buffer], int]:
+    """Do the same as `compose`, and with `checksum` add a trailer; see `checksums`."""
+    buffers, size = compose(arrays, meta, version)
+    return ([*buffers, of_buffers(buffers)] if checksum else buffers), size
+
+
+def dumps(
+    arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], *, version: str = "1.0", checksum: bool = False
+) -> bytes:
+    """Return the bytes of a file. Parameters are those of `write`."""
+    return b"".join(_composed(arrays, meta, version, checksum)[0])
+
+
 def write(
     path: Any,
     arrays: dict[str, Any],
@@ -239,7 +254,7 @@ def write(
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    path : str, bytes, PathLike or Address
     arrays : dict
         Key → ndarray, MaskedArray, or None for a variable without data.
     meta : Metadata
@@ -251,13 +266,14 @@ def write(
         Add a trailer with checksums; see `checksums`.
     """
     try:
-        buffers, size = compose(arrays, meta, version)
-        if checksum:
-            buffers = [*buffers, of_buffers(buffers)]
+        buffers, size = _composed(arrays, meta, version, checksum)
     except DsError as error:
         raise error.at(path=path_text(path))
+    if type(path) is not str and isinstance(path, Address):
+        path.put(buffers, create=not atomic, durable=durable)
+        return
     if atomic and size >= LOCKED_SIZE:
-        _write_large(path, buffers, durable)
+        write_whole(path, buffers, durable=durable)
         return
     try:
         if not files.write_file(path, buffers, atomic, durable):
@@ -265,21 +281,3 @@ def write(
                 files.write_file(resolve(path)[0], buffers, atomic, durable)
     except FileNotFoundError as error:
         raise explained(error, is_output=True) from None
-
-
-def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
-    """Write a large file to a locked temporary file. If the writer is killed, the next one finds and removes it."""
-    target = Target(path, durable=durable)
-    try:
-        with naming(path):
-            file = target.open()
-            try:
-                end = 0
-                for buffer in buffers:
-                    end += file.write(end, buffer)
-            finally:
-                file.close()
-            target.commit()
-    except BaseException:
-        target.abort()
-        raise

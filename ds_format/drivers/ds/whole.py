@@ -59,7 +59,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         if rest is not None and rest[0] is None:
             _read_larger(dataset, opened_body(path_text(path), rest[1]), keys, full, strings, unpack)
         elif rest is not None or unpack:
-            _decode_rest(dataset, rest, keys, full, strings, unpack)
+            _decode_rest(dataset, rest, keys, full, strings, unpack, keys is None)
     except DsError as error:
         raise error.at(path=path_text(path))
     return dataset
@@ -69,14 +69,11 @@ def _read_elsewhere(
     file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset:
     """Read a dataset from a file that has no path; see `read`."""
+    if file.is_in_memory:
+        return _from_memory(file.name, bytearray(file.memory), keys, full, strings, unpack, keys is None)
     dataset = Dataset()
     try:
-        if file.is_in_memory:
-            rest = _small.fill(bytearray(file.memory), dataset, keys, full)
-            if rest is not None or unpack:
-                _decode_rest(dataset, rest, keys, full, strings, unpack)
-        else:
-            _read_larger(dataset, file, keys, full, strings, unpack)
+        _read_larger(dataset, file, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=file.name)
     return dataset
@@ -90,13 +87,42 @@ def digest(held: bytearray) -> int:
 
 def from_held(path: Any, held: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset from the bytes of a file. `path` is for messages; `keys` and `unpack` are those of `read`."""
+    return _from_memory(path_text(path), held, keys, False, False, unpack, keys is None)
+
+
+def loads(
+    name: str, data: memoryview, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset:
+    """Read a dataset from a buffer of another owner.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    data : (N,) memoryview of bytes
+        The whole file. Arrays are views of it where possible.
+    keys, full, strings, unpack
+        As for `read`.
+    """
+    return _from_memory(name, data, keys, full, strings, unpack, True)
+
+
+def _from_memory(
+    name: str,
+    data: bytearray | memoryview,
+    keys: Collection[str] | None,
+    full: bool,
+    strings: bool,
+    unpack: bool | None,
+    share: bool,
+) -> Dataset:
     dataset = Dataset()
     try:
-        rest = _small.fill(held, dataset, keys, False)
+        rest = _small.fill(data, dataset, keys, full, share)
         if rest is not None or unpack:
-            _decode_rest(dataset, rest, keys, False, False, unpack)
+            _decode_rest(dataset, rest, keys, full, strings, unpack, share)
     except DsError as error:
-        raise error.at(path=path_text(path))
+        raise error.at(path=name)
     return dataset
 
 
@@ -107,6 +133,7 @@ def _decode_rest(
     full: bool,
     strings: bool,
     unpack: bool | None,
+    share: bool,
 ) -> None:
     """Decode variables and headers that `kernels.ds.plain` does not support, and unpack variables."""
     if rest is None:
@@ -114,10 +141,11 @@ def _decode_rest(
         return
     data, found, left = rest
     if found is None:
-        header, meta = parse_any(data, find_end(data, whole=True), None if full else keys)
+        line = read_line(MemoryBody("", data))
+        header, meta = parse_any(line, find_end(line, whole=True), None if full else keys)
     else:
         header, meta = header_of(found[0]), found[1]
-    _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=keys is None), keys, strings, unpack)
+    _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=share), keys, strings, unpack)
 
 
 def _read_larger(

@@ -5,7 +5,7 @@ dataset is checked before writing for arrays that need no conversion. Wrong and 
 """
 
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
 from cpython.object cimport PyObject, PyObject_SetItem, PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -39,12 +39,12 @@ cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint s
     header : Header
     dtypes : list of dtype or None
         Dtype by the number of the type; None: not a number.
-    data : writable buffer
+    data : buffer
         The whole file, or its last part.
     body : int
         Start of the body in `data`, in bytes.
     share : bool
-        Whether arrays may be views of `data`.
+        Whether arrays may be views of `data`, which are read-only if it is. It must not be resized then.
     out : dict
         Output: all variables in their order. Variables without data, and those that are returned, are None.
     keys : collection of str or None
@@ -63,7 +63,7 @@ cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint s
     cdef object key, array
     if not isinstance(out, dict):
         raise TypeError("out: expected a dict")
-    PyObject_GetBuffer(data, &view, PyBUF_WRITABLE)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         for i in range(len(header.keys)):
             key = header.keys[i]
@@ -105,7 +105,7 @@ cdef object _array(
         return array
     array = PyArray_NewFromDescr(
         <PyTypeObject*> cnp.ndarray, dtype, var.ndim, <cnp.npy_intp*> &header.sizes[var.first], NULL, first,
-        cnp.NPY_ARRAY_WRITEABLE, NULL
+        0 if view.readonly else cnp.NPY_ARRAY_WRITEABLE, NULL
     )
     cnp.set_array_base(array, data)
     return array
@@ -147,8 +147,8 @@ cdef class Reader:
     def read(self, path, out, keys, bint full):
         """Read a small file into a dataset, or open a larger one.
 
-        Parameters and result are those of `fill`. For a larger file, the result is (None, opened, None), in which
-        `opened` is the result of `read_or_open`.
+        Parameters and result are those of `fill`; arrays are views if all variables are requested. For a larger file,
+        the result is (None, opened, None), in which `opened` is the result of `read_or_open`.
 
         Raises
         ------
@@ -156,21 +156,23 @@ cdef class Reader:
             From the operating system.
         """
         data = self.read_or_open(path, self.limit, self.first)
-        return self.fill(data, out, keys, full) if type(data) is bytearray else (None, data, None)
+        return self.fill(data, out, keys, full, keys is None) if type(data) is bytearray else (None, data, None)
 
-    cpdef tuple fill(self, bytearray data, out, keys, bint full):
+    cpdef tuple fill(self, data, out, keys, bint full, bint share):
         """Put the variables of a file into a dataset.
 
         Parameters
         ----------
-        data : bytearray
+        data : bytearray or memoryview of bytes
             The whole file.
         out : dict
-            Output. Arrays are views of `data` if all variables are requested.
+            Output.
         keys : collection of str or None
             The requested variables; None: all.
         full : bool
             Whether the metadata of other variables are requested, too.
+        share : bool
+            See `put_numbers`.
 
         Returns
         -------
@@ -187,9 +189,9 @@ cdef class Reader:
         if header.flags & DOUBTFUL:
             return data, parsed, None
         body, block = header.body, data
-        if keys is None and body > len(data) - body:
+        if share and body > len(data) - body:
             body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
-        remaining = put_numbers(header, self.dtypes, block, body, keys is None, out, keys)
+        remaining = put_numbers(header, self.dtypes, block, body, share, out, keys)
         if header.flags or remaining:
             return data, parsed, remaining
         PyObject_SetItem(out, ".", parsed[1])
