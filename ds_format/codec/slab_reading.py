@@ -7,6 +7,7 @@ array (`read_chunks`, `read_run`), and the choice between them for any slab (`sl
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from ..errors import FormatError, TruncatedError
 from ..kernels.hdf5 import chunks
 from ..kernels.hdf5.small import put_chunks
 from .filters import SPARE_SIZE, chunk_inflater, decode, simple_filters
-from .stored import Stored
+from .stored import Stored, StoredChunks
 
 SlabReader = Callable[[], NDArray[Any]]
 """Returns a slab without a library, in any thread, even after the library has closed the file."""
@@ -32,17 +33,19 @@ MAX_MEMORY = 128 * 1024 * 1024
 
 
 class ChunkTable(NamedTuple):
-    """The chunks that a slab crosses."""
+    """The written chunks that a slab crosses."""
 
     offsets: list[int]
     """Position of the first byte of each chunk in the file."""
     sizes: list[int]
-    """Bytes of each chunk in the file; 0 if it was not written."""
+    """Bytes of each chunk in the file."""
     masks: list[int]
     """For each chunk, one bit per filter that was skipped."""
     parts: NDArray[np.int64]
     """(N, 3 * R): for each chunk and each axis, the first value in the chunk, the number of values, and the first
     position in the slab."""
+    is_whole: bool
+    """Whether these are all chunks that the slab crosses. If not, its other values are fill values."""
 
 
 def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabReader | None:
@@ -82,56 +85,71 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
 
 
 def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
-    """Return the chunks that a slab crosses. None and errors are the same as for `slab_reader`."""
-    index = stored.chunks
+    """Return the written chunks that a slab crosses. None and errors are the same as for `slab_reader`."""
+    index, chunk = stored.chunks, stored.chunk or ()
     if index is None:
         return None
     axes = stored.crossed(slices)
-    numbers: NDArray[np.int64] = np.zeros(1, np.int64)
-    is_at_edge: NDArray[np.bool_] = np.zeros(1, np.bool_)
-    for crossed, n, step, size in zip(axes, stored.grid, stored.chunk or (), stored.shape, strict=True):
-        along = np.arange(crossed.start, crossed.stop, dtype=np.int64)
-        numbers = (numbers[:, None] * n + along).ravel()
-        is_at_edge = (is_at_edge[:, None] | ((along + 1) * step > size)).ravel()
-    offsets, sizes = np.zeros(len(numbers), np.uint64), np.zeros(len(numbers), np.uint64)
-    masks = np.zeros(len(numbers), np.uint32)
-    at = np.searchsorted(index.numbers, numbers)
-    if len(index.numbers):
-        is_written = index.numbers.take(at, mode="clip") == numbers
-        at = at[is_written]
-        offsets[is_written], sizes[is_written], masks[is_written] = index.offsets[at], index.sizes[at], index.masks[at]
+    at = _written(index, axes, stored.grid)
+    firsts = [along * step for along, step in zip(_positions(index.numbers[at], stored.grid), chunk, strict=True)]
+    offsets, sizes, masks = index.offsets[at], index.sizes[at], index.masks[at]
     end = np.uint64(file_size)
     is_outside = (sizes > end) | (offsets > end - np.minimum(sizes, end))
     is_unknown = sizes > 2 * stored.chunk_size + SPARE_SIZE
     if stored.filters and not stored.has_all_masks:
         # chunks at the edge may be stored without filters, which HDF5 does not always record in their masks
+        ends = zip(firsts, chunk, stored.shape, strict=True)
+        is_at_edge = np.any([first + step > size for first, step, size in ends], axis=0)
         is_unknown |= is_at_edge & (masks == 0) & (sizes == stored.chunk_size)
-    if stored.fill is None:
-        is_unknown |= sizes == 0
     is_odd = is_outside | is_unknown
     if is_odd.any():
         i = int(is_odd.argmax())
         if is_outside[i]:
-            position = np.unravel_index(i, [len(crossed) for crossed in axes])
-            starts = zip(axes, position, stored.chunk or (), strict=True)
-            first = tuple([(crossed.start + int(k)) * step for crossed, k, step in starts])
+            first = tuple([int(along[i]) for along in firsts])
             expected = f"expected it within the {file_size} bytes of the file"
             raise TruncatedError(f"the chunk at {first} has {sizes[i]} bytes at {offsets[i]}, {expected}")
         return None
-    return ChunkTable(offsets.tolist(), sizes.tolist(), masks.tolist(), _parts(stored.chunk or (), slices, axes))
+    is_whole = len(at) == math.prod(map(len, axes))
+    if stored.fill is None and not is_whole:
+        return None
+    return ChunkTable(offsets.tolist(), sizes.tolist(), masks.tolist(), _parts(chunk, slices, firsts), is_whole)
 
 
-def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], axes: list[range]) -> NDArray[np.int64]:
+def _written(index: StoredChunks, axes: list[range], grid: list[int]) -> NDArray[np.intp]:
+    """Return which chunks of an index a slab crosses.
+
+    The work is limited by the number of chunks in the file, whatever the shape: a small file may have a shape of
+    millions of chunks.
+    """
+    if math.prod(map(len, axes)) > len(index.numbers):
+        positions = zip(_positions(index.numbers, grid), axes, strict=True)
+        inside = np.all([(along >= crossed.start) & (along < crossed.stop) for along, crossed in positions], axis=0)
+        return np.flatnonzero(inside)
+    numbers: NDArray[np.int64] = np.zeros(1, np.int64)
+    for crossed, n in zip(axes, grid, strict=True):
+        numbers = (numbers[:, None] * n + np.arange(crossed.start, crossed.stop)).ravel()
+    at = np.searchsorted(index.numbers, numbers)
+    return at[index.numbers.take(at, mode="clip") == numbers]
+
+
+def _positions(numbers: NDArray[np.int64], grid: list[int]) -> list[NDArray[np.int64]]:
+    """Return the position of chunks along each axis, in units of chunks."""
+    positions = []
+    for n in reversed(grid):
+        numbers, along = np.divmod(numbers, n)
+        positions.append(along)
+    return positions[::-1]
+
+
+def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], firsts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     rank = len(chunk)
-    parts = np.empty([*map(len, axes), 3 * rank], np.int64)
-    for axis, (s, step, crossed) in enumerate(zip(slices, chunk, axes, strict=True)):
-        begins = np.arange(crossed.start, crossed.stop, dtype=np.int64) * step
-        start = np.maximum(begins, s.start)
-        stop = np.minimum(begins + step, s.stop)
-        along = [-1 if i == axis else 1 for i in range(rank)]
-        for i, values in enumerate((start - begins, stop - start, start - s.start)):
-            parts[..., i * rank + axis] = values.reshape(along)
-    return parts.reshape(-1, 3 * rank)
+    parts = np.empty((len(firsts[0]), 3 * rank), np.int64)
+    for axis, (s, step, first) in enumerate(zip(slices, chunk, firsts, strict=True)):
+        start = np.maximum(first, s.start)
+        stop = np.minimum(first + step, s.stop)
+        for i, values in enumerate((start - first, stop - start, start - s.start)):
+            parts[:, i * rank + axis] = values
+    return parts
 
 
 def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
@@ -173,9 +191,9 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
     FormatError
         If a chunk is damaged.
     """
-    array = np.empty(shape, stored.dtype.newbyteorder("="))
+    array = np.empty(shape, stored.dtype.newbyteorder("=")) if table.is_whole else read_fill(stored, shape)
     target, lengths = array.reshape(-1).view(np.uint8), np.array(shape, np.int64)
-    chunk_shape, rank = np.array(stored.chunk, np.int64), len(shape)
+    chunk_shape = np.array(stored.chunk, np.int64)
     swapped, size, item_size = not stored.dtype.isnative, stored.chunk_size, stored.dtype.itemsize
     offsets, sizes = np.array(table.offsets, np.int64), np.array(table.sizes, np.int64)
     masks, simple = np.array(table.masks, np.uint32), simple_filters(stored.filters, item_size)
@@ -208,10 +226,9 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
 
     def read(first: int, last: int) -> NDArray[np.uint8]:
         """Return the bytes of some chunks, one after another."""
-        is_written = sizes[first:last] > 0
         data = np.empty(int(sizes[first:last].sum()), np.uint8)
         try:
-            file.ranges(offsets[first:last][is_written], sizes[first:last][is_written], [data])
+            file.ranges(offsets[first:last], sizes[first:last], [data])
         except FormatError:
             for i in range(first, last):  # which of them is it?
                 with naming(i):
@@ -220,11 +237,10 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
         return data
 
     def put(i: int, data: NDArray[np.uint8]) -> None:
-        if data.size:
-            with naming(i):
-                decoded = decode(data, stored.filters, table.masks[i], size)
-            part, is_shuffled = table.parts[i], decoded.is_shuffled
-            chunks.place(decoded.data, chunk_shape, target, lengths, part, item_size, is_shuffled, swapped)
+        with naming(i):
+            decoded = decode(data, stored.filters, table.masks[i], size)
+        part, is_shuffled = table.parts[i], decoded.is_shuffled
+        chunks.place(decoded.data, chunk_shape, target, lengths, part, item_size, is_shuffled, swapped)
 
     @contextlib.contextmanager
     def naming(i: int) -> Iterator[None]:
@@ -235,9 +251,7 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
             message = f"the chunk of {table.sizes[i]} bytes at {table.offsets[i]} of the file: {error.message}"
             raise type(error)(message) from error
 
-    for i in np.flatnonzero(sizes == 0).tolist():
-        _fill_part(array, stored, table.parts[i], rank)
-    largest = size + max(table.sizes)
+    largest = size + max(table.sizes, default=0)
     threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(MAX_MEMORY // largest, 1))
     return array
 
@@ -262,8 +276,3 @@ def read_fill(stored: Stored, shape: list[int]) -> NDArray[Any]:
     array = np.empty(shape, stored.dtype.newbyteorder("="))
     array[...] = stored.fill
     return array
-
-
-def _fill_part(array: NDArray[Any], stored: Stored, part: NDArray[np.int64], rank: int) -> None:
-    where = zip(part[2 * rank :].tolist(), part[rank : 2 * rank].tolist(), strict=True)
-    array[tuple(slice(start, start + n) for start, n in where)] = stored.fill

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ds_format.body.body import FileBody
+from ds_format.body.body import FileBody, MemoryBody
 from ds_format.codec.filters import SHUFFLE, ZLIB_NUMBER, find_filter
 from ds_format.codec.slab_reading import slab_reader
-from ds_format.codec.stored import MAX_COUNT, Stored
+from ds_format.codec.stored import MAX_COUNT, Stored, StoredChunks
 from ds_format.errors import FormatError, TruncatedError
 
 
@@ -67,6 +68,34 @@ def test_values_in_one_piece(tmp_path: Path) -> None:
     assert slab_reader(file, Stored(values.dtype, (3, 4)), (slice(0, 3), slice(0, 4))) is None
     with pytest.raises(TruncatedError, match="found 101 bytes in the file, expected at least 102"):
         slab_reader(file, Stored(values.dtype, (3, 4), 6), (slice(0, 3), slice(0, 4)))
+
+
+def test_a_shape_of_a_million_chunks_takes_the_memory_of_its_values() -> None:
+    index = StoredChunks(
+        np.array([3, 1_000, 999_999], np.int64),
+        np.arange(3, dtype=np.uint64),
+        np.ones(3, np.uint64),
+        np.zeros(3, np.uint32),
+    )
+    stored = Stored(np.dtype("u1"), (1_000, 1_000), chunk=(1, 1), fill=np.array(9, "u1"), chunks=index)
+    body = MemoryBody("x", b"\x01\x02\x03")
+    expected = np.full((1_000, 1_000), 9, "u1")
+    expected[0, 3], expected[1, 0], expected[999, 999] = 1, 2, 3
+
+    tracemalloc.start()
+    try:
+        read = slab_reader(body, stored, (slice(0, 1_000), slice(0, 1_000)))
+        assert read is not None
+        found = read()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    np.testing.assert_array_equal(found, expected)
+    assert peak < 2 * found.nbytes
+    part = slab_reader(body, stored, (slice(0, 2), slice(2, 4)))
+    assert part is not None
+    np.testing.assert_array_equal(part(), expected[:2, 2:4])
 
 
 def test_an_index_of_chunks_that_is_odd() -> None:
