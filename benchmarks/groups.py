@@ -18,6 +18,7 @@ from .cases import (
     engine,
     fifty,
     file_kernels,
+    in_memory,
     kinds,
     large,
     many,
@@ -36,6 +37,7 @@ from .runner import Group
 
 MODULES: tuple[ModuleType, ...] = (
     stations,
+    in_memory,
     cold,
     small,
     many,
