@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from ..body.body import Body
     from ..model.selection import Selection
     from ..views.lazy import File
-    from ..views.subset import Path, Subset
+    from ..views.subset import Input, Path, Subset
     from .options import NetCDFOptions, WriteOptions
 
 
 def read(
-    filename: Path,
+    filename: Input,
     variables: str | Iterable[str] | None = None,
     sel: Mapping[str, Any] | None = None,
     range_: Mapping[str, Any] | None = None,
@@ -181,7 +181,7 @@ def _settled() -> Callable[..., dict[str, Any]]:
     return settled
 
 
-def _say_missing(filename: Path, keys: Sequence[str]) -> None:
+def _say_missing(filename: Any, keys: Sequence[str]) -> None:
     from ..base import modes
 
     if modes.effective() != "soft":
@@ -214,7 +214,7 @@ def wants_numpy(strings: str) -> bool:
 
 
 def open(
-    filename: Path,
+    filename: Input,
     *,
     unpack: bool | None = None,
     mmap: bool = False,
@@ -319,7 +319,7 @@ def write_as(format: drivers.Format, filename: Path, d: Mapping[str, Any], optio
 
 
 def from_netcdf(
-    filename: Path,
+    filename: Input,
     variables: str | Iterable[str] | None = None,
     sel: Mapping[str, Any] | None = None,
     full: bool = False,
@@ -340,7 +340,7 @@ def from_netcdf(
     options: dict[str, Any] = {"unpack": unpack, "masked": True, "skip_unsupported": skip_unsupported}
     _, opened, selection = _views()
     part = selection(variables, sel, jd=jd)
-    with opened(filename, part, format=drivers.FORMATS["netcdf"], **options) as subset:
+    with opened(drivers.located(filename), part, format=drivers.FORMATS["netcdf"], **options) as subset:
         return _whole(subset, full)
 
 

@@ -62,6 +62,9 @@ def _copies(
 ) -> Iterator[Any]:
     """Iterate over the decoded bytes of entries, writable."""
     window, start, sum_of = memoryview(b""), 0, CHECKSUMS[version]
+    if source.is_far:
+        some = [entries[i] for i in which]
+        source.announce(np.array([e.offset for e in some], np.int64), np.array([e.enc_length for e in some], np.int64))
     for i in which:
         offset, size, _, checksum, codec, _ = entry = entries[i]
         steps = entry.steps if codec else ()

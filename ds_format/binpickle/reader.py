@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.progress import Advance, Progress
 from ..body import Closing, Opened, path_text
-from ..body.body import Body, FileBody
+from ..body.body import FIRST_SIZE, Body, open_unread
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError
 from . import machine
@@ -144,7 +144,7 @@ class BinPickleFile(Closing, Opened):
         self.filename = path_text(filename)
         self._verify, self._trusted, self._max_size = verify, trusted, max_size
         self._source: Body | None = None
-        source = open_mapped(self.filename) if direct else FileBody.open(self.filename)
+        source = open_mapped(self.filename) if direct else open_unread(filename, FIRST_SIZE)
         try:
             self.header = FileHeader.decode(source.read(0, min(HEADER.size, source.size)))
             self.header.check_length(source.size)

@@ -56,6 +56,8 @@ class Body:
     """How many bytes apart two ranges may lie and still be read as one."""
     is_far: bool = False
     """Whether each read is a request that takes long. Then readers announce all bytes of a read before its first."""
+    is_elsewhere: bool = False
+    """Whether its name is not a path, so that a library cannot open it."""
     lends: bool = False
     """Whether what is read may be handed to users: it keeps the bytes alive, and changing it changes nothing else."""
     watch = Watch()
@@ -445,6 +447,20 @@ def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0) -> Body:
     except FileNotFoundError as error:
         raise explained(error) from None
     return opened_body(path_text(path), opened)
+
+
+def open_unread(path: Any, last: int = 0) -> Body:
+    """Open a file, and read nothing of a local one; an address is opened as by `open_body`."""
+    if isinstance(path, Address):
+        body: Body = path.open(FIRST_SIZE, last)
+        return body
+    return FileBody.open(path)
+
+
+def open_whole(path: Any) -> Body:
+    """Open a file of which all bytes will be read, perhaps several times: those of a remote one are in memory then."""
+    body = open_unread(path)
+    return MemoryBody(body.name, body.read(0, body.size)) if body.is_far else body
 
 
 def opened_body(name: str, opened: tuple[int, int, bytearray, int]) -> Body:

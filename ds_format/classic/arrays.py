@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
+from ..codec.slab_reading import read_strided
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
 from .format import CODES
@@ -64,16 +65,17 @@ def values(
         return whole[0][index], whole[1]
     if end_of(variable) > body.size:
         raise _truncated(body.size, variable)
-    where: Any = body.in_file()
-    begin += where[1]
     strides = _strides(variable)
     if slices is not None:
         shape = tuple([part.stop - part.start for part in slices])
         begin += sum(part.start * stride for part, stride in zip(slices, strides, strict=True))
     if 0 in shape:
         return np.empty(shape, dtype), False
+    where = body.in_file()
+    if where is None:
+        return read_strided(body, begin, shape, strides, dtype, sentinels, True)
     try:
-        return slabs.read(where[0], begin, shape, strides, dtype, sentinels)
+        return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels)
     except EOFError:
         raise _truncated(body.current_size(), variable) from None
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..base import threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
+from ..kernels.classic import arrays
 from ..kernels.hdf5 import chunks
 from ..kernels.hdf5.small import put_chunks
 from .filters import SPARE_SIZE, chunk_inflater, decode, simple_filters
@@ -251,6 +252,8 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
             message = f"the chunk of {table.sizes[i]} bytes at {table.offsets[i]} of the file: {error.message}"
             raise type(error)(message) from error
 
+    if file.is_far:
+        file.announce(offsets[sizes > 0], sizes[sizes > 0])
     largest = size + max(table.sizes, default=0)
     threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(MAX_MEMORY // largest, 1))
     return array
@@ -267,8 +270,46 @@ def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArr
         if not stored.dtype.isnative:
             part.view(stored.dtype).byteswap(inplace=True)
 
+    if file.is_far:
+        file.announce(np.array([offset]), np.array([target.size]))
     threads.each(work, target.size, PIECE_SIZE)
     return array.view(stored.dtype.newbyteorder("="))
+
+
+def read_strided(
+    file: Body,
+    begin: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    sentinels: NDArray[Any] | None,
+    is_big: bool,
+) -> tuple[NDArray[Any], bool]:
+    """Return a slab of a body that no open file holds, and whether it may contain a sentinel.
+
+    Parameters
+    ----------
+    file : Body
+    begin, shape, strides, dtype, sentinels, is_big
+        As of `kernels.classic.slabs.read`.
+
+    Raises
+    ------
+    TruncatedError
+        If the file ends before.
+    """
+    if 0 in shape:
+        return np.empty(shape, dtype), False
+    axis, run = len(shape), dtype.itemsize
+    while axis and strides[axis - 1] == run:
+        axis -= 1
+        run *= shape[axis]
+    offsets: NDArray[np.int64] = np.array([begin], np.int64)
+    for n, stride in zip(shape[:axis], strides[:axis], strict=True):
+        offsets = (offsets[:, None] + np.arange(n, dtype=np.int64) * stride).ravel()
+    runs = np.empty((len(offsets), run), np.uint8)
+    file.ranges(offsets, np.full(len(offsets), run, np.int64), [runs])
+    return arrays.decode(runs, 0, 0, shape, dtype, sentinels, is_big)
 
 
 def read_fill(stored: Stored, shape: list[int]) -> NDArray[Any]:

@@ -404,10 +404,12 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
         return load(format).open(path, **wanted)
     where = absolute(path)
     is_elsewhere = isinstance(path, Address)
-    if is_elsewhere and not format.takes_body:
+    if is_elsewhere and not format.reads_elsewhere:
         raise DriverError(f"files of the format {format.name} are only read by a local path", path=path_text(path))
-    if format.takes_body and body is None:
-        body = open_body(path, FIRST_SIZE, format.last if is_elsewhere else 0)
+    if body is None and (format.takes_body or is_elsewhere):
+        body = open_body(path, FIRST_SIZE, format.last)
+    if body is not None and is_elsewhere and not format.takes_body:
+        path.keep(body)
     if body is not None and body.watch.stamp is not None:
         watch, stamp = body.watch, body.watch.stamp
     elif is_elsewhere:  # a file object, which is here for as long as the source

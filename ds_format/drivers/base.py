@@ -176,8 +176,8 @@ class Handle(Readable, Protocol):
 class Origin(NamedTuple):
     """The arguments with which a source was opened, and the function that opens it again."""
 
-    path: str
-    """Absolute path."""
+    path: Any
+    """Absolute path, or an address."""
     driver: str
     """Name of the format."""
     options: Mapping[str, Any]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from ..base import signatures
 from ..base.text import on_one_line
 from ..body import path_text
-from ..body.body import FIRST_SIZE, Body
+from ..body.body import FIRST_SIZE, Body, MemoryBody
 from ..errors import DsError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Format(NamedTuple):
     """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
     takes_body: bool = False
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
+    reads_elsewhere: bool = True
+    """Whether `Driver.open` takes an `Address`, too."""
     last: int = 0
     """Bytes from the end of a file that have metadata, so that they are requested with the first ones."""
 
@@ -154,7 +156,7 @@ def _is_datadings(file: Body) -> bool:
     from ..datadings.format import OFFSETS
     from ..kernels.files.names import exists
 
-    return exists(file.name + OFFSETS)
+    return not file.is_elsewhere and exists(file.name + OFFSETS)
 
 
 def _is_sidecar_of_datadings(path: str) -> bool:
@@ -247,6 +249,8 @@ def _is_hdf5(file: Body) -> bool:
     """Return whether the signature of HDF5 is at the start, or after a user block."""
     from ..hdf5 import content
 
+    if file.is_far:  # a user block that is longer than the first bytes is not worth requests
+        file = MemoryBody(file.name, file.head(FIRST_SIZE))
     return content(file) is not None
 
 
@@ -270,6 +274,8 @@ def _small_netcdf() -> SmallFiles:
 
 def _is_netcdf4(file: Body) -> bool:
     """Return whether an HDF5 file is netCDF-4."""
+    if not _is_hdf5(file):
+        return False
     from .netcdf.hdf5.recognition import is_netcdf4
 
     return is_netcdf4(file)
@@ -283,8 +289,10 @@ def _zds() -> Driver:
 
 def _is_zds(file: Body) -> bool:
     """Return whether a file is an archive of a store."""
-    if file.head(len(signatures.ZIP)) != signatures.ZIP:
+    if bytes(file.head(len(signatures.ZIP))) != signatures.ZIP:
         return False
+    if file.is_elsewhere:  # other archives are refused when it is opened
+        return True
     from ..zds.store_access import open_store
 
     try:
@@ -305,6 +313,7 @@ BUILT_IN = {
             marks=(signatures.BINPICKLE,),
             options=frozenset({"skip_unsupported"}),
             creation=FILE | TIMES | {"mappable", "version"},
+            last=FIRST_SIZE,
         ),
         Format(
             "csv",
@@ -324,6 +333,7 @@ BUILT_IN = {
             recognises=_is_datadings,
             is_sidecar=_is_sidecar_of_datadings,
             options=frozenset({"skip_unsupported"}),
+            reads_elsewhere=False,
             creation=RECORDS,
             unpack=None,
         ),
@@ -379,7 +389,9 @@ BUILT_IN = {
             _zds,
             title="ZDS",
             recognises=_is_zds,
+            last=FIRST_SIZE,
             options=frozenset({"skip_unsupported"}),
+            reads_elsewhere=False,
             creation=RECORDS,
             unpack=None,
         ),

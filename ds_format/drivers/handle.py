@@ -67,8 +67,8 @@ class FileHandle(Indexed):
     missing: bool
 
     @property
-    def path(self) -> str:
-        """Absolute path of the file."""
+    def path(self) -> Any:
+        """Absolute path of the file, or its address."""
         return self.origin.path
 
     @property
@@ -88,9 +88,11 @@ class FileHandle(Indexed):
             self._compare()
             return found
         except DsError as error:
-            raise error.at(path=self.path, variable=unescape(self.key))
+            raise error.at(path=path_text(self.path), variable=unescape(self.key))
 
     def _compare(self) -> None:
+        if isinstance(self.path, Address):
+            return  # the stamp is compared when it is opened
         try:
             found = Stamp.of_path(self.path)
         except OSError as error:
@@ -98,8 +100,10 @@ class FileHandle(Indexed):
         self.stamp.compare(found, self.path)
 
     def _read(self, index: tuple[Any, ...] | None) -> Any:
-        source = self.origin.reopen(self.origin)
+        source: Any = self.origin.reopen(self.origin)
         try:
+            if isinstance(self.path, Address):
+                self.stamp.compare(source.origin.stamp, self.path.name)
             if _properties(source.meta, self.key) != (self.shape, self.type):
                 raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")
             return source.read(self.key, index)

@@ -27,7 +27,7 @@ from ..base import signatures
 from ..base.dtypes import TYPES, Type
 from ..base.integers import exact_array
 from ..base.text import escape, unescape
-from ..body import open_binary
+from ..body.body import open_unread
 from ..body.target import naming
 from ..codec.attributes import from_json, to_json
 from ..codec.encode import type_of
@@ -201,8 +201,8 @@ class JsonSource(HeldSource):
 
     def __init__(self, path: Any):
         super().__init__(path)
-        with open_binary(path) as file:
-            data = file.read()
+        file = open_unread(path)
+        data = bytes(file.read(0, file.size))
         try:
             self._take(_parse(data))
         except DsError as error:

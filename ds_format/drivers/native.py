@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import hdf5
+from ..base import signatures
 from ..base.once import once
 from ..base.text import escape
 from ..body import Opened
 from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
-from ..errors import DsError, TruncatedError
+from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy
 from .handle import PositionedHandle
@@ -143,6 +144,7 @@ class HDF5Values(NativeValues):
             return self._padded(variable, slices)
         except hdf5.Unusual as reason:
             log_reason(self._path, self.library, f'variable "{variable.name}": {reason}')
+            refuse_elsewhere(self._body, self.library, f'variable "{variable.name}": {reason}')
         except DsError as error:
             raise error.at(path=self._path, variable=variable.name)
         return self._opened_by_library().fetch(escape(variable.name), slices), True
@@ -356,6 +358,25 @@ def open_native(body: Body, magic: tuple[bytes, ...], make: Callable[[Body], S])
             return make(body)
     except DsError as error:
         raise error.at(path=body.name)
+
+
+def refuse_elsewhere(body: Body, library: str, reason: str) -> None:
+    """Refuse a file that only a library can read, but not open, since its name is not a path.
+
+    Raises
+    ------
+    FormatError
+        If it has the first bytes of another format.
+    UnsupportedError
+        Otherwise.
+    """
+    if not body.is_elsewhere:
+        return
+    first = bytes(body.head(signatures.N))
+    if not first.startswith((signatures.HDF5, *signatures.CLASSIC_NETCDF)):
+        raise FormatError(f"not a NetCDF file, but {signatures.describe(first)}", path=body.name)
+    message = f"{reason}; only {library} reads such files, and only by a local path"
+    raise UnsupportedError(message, path=body.name)
 
 
 def log_reason(path: str, library: str, reason: str) -> None:

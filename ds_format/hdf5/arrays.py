@@ -21,7 +21,7 @@ from ..codec.filters import (
     find_filter,
     simple_filters,
 )
-from ..codec.slab_reading import slab_reader
+from ..codec.slab_reading import read_strided, slab_reader
 from ..codec.stored import MAX_COUNT, Stored, StoredChunks
 from ..errors import FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
@@ -360,7 +360,9 @@ def _from_run(
         strides[axis - 1] = strides[axis] * place.shape[axis]
     begin += sum(s.start * stride for s, stride in zip(slices, strides, strict=True))
     where = body.in_file()
-    if where is not None and item_size in WORD_SIZES and not (sought is not None and place.dtype.char == "e"):
+    if item_size in WORD_SIZES and not (sought is not None and place.dtype.char == "e"):
+        if where is None:
+            return read_strided(body, begin, shape, tuple(strides), place.dtype, sought, place.is_big)
         try:
             return slabs.read(where[0], where[1] + begin, shape, tuple(strides), place.dtype, sought, place.is_big)
         except EOFError:

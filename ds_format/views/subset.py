@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,18 @@ from ..model.selection import ALL, Selection, resolve
 from ..model.settings import names
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+class FileObject(Protocol):
+    """A file that is open for reading bytes, from which a dataset is read as from a path."""
+
+    def read(self, size: int = ..., /) -> bytes:
+        """Return bytes."""
+        ...
+
+
+Input = Path | FileObject | bytearray | memoryview
+"""A file to read: a path, an address, an open file, or its bytes."""
 
 
 def open_subset(

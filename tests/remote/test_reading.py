@@ -20,7 +20,7 @@ SHAPE = (20, 181, 90)
 GRID = RANDOM.normal(size=SHAPE).astype("f4")
 MASKED = np.ma.MaskedArray(GRID * 2, RANDOM.random(SHAPE) < 0.2)
 FLAGS = RANDOM.random(300_000) < 0.5
-LARGE = {
+LARGE: dict[str, Any] = {
     "grid": GRID,
     "masked": MASKED,
     "flags": FLAGS,

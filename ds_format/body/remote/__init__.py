@@ -1,6 +1,7 @@
 """Files that are elsewhere. A reader takes their `Body`, as it does of a local file.
 
 addresses    what the user names → an address; opening it
+blocks       blocks that are kept, for libraries that read many small ranges
 handed       file objects and buffers
 fetching     the body of a remote file: ranges, merged and requested side by side
 web          web servers, by urllib3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -46,10 +47,9 @@ class RemoteAddress(Address):
 
     def open(self, first: int, last: int = 0) -> Body:
         """Open the file with one request; see `Address`."""
-        try:
+        with contextlib.suppress(IndexError):
             return self._kept.pop()
-        except IndexError:
-            return open_remote(self.name, self.store(), first, last)
+        return open_remote(self.name, self.store(), first, last)
 
     def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
         """Return the body of a file that was opened before; see `Address`."""

@@ -46,6 +46,7 @@ class HeldBody(MemoryBody):
     """A remote file that came whole with the first request, or a part of it."""
 
     __slots__ = ("watch",)
+    is_elsewhere = True
 
     @classmethod
     def of(cls, name: str, data: Any, version: str | None) -> HeldBody:
@@ -293,6 +294,7 @@ class RemoteBody(Body):
     """
 
     __slots__ = ("_fetcher", "name", "size", "start", "watch")
+    is_elsewhere = True
     is_far = True
 
     def __init__(self, fetcher: Fetcher, start: int, size: int):

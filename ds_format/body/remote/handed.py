@@ -11,6 +11,13 @@ from typing import Any
 from ..body import Body, FileBody, MemoryBody, ended
 
 
+class HandedBody(MemoryBody):
+    """The bytes of a buffer."""
+
+    __slots__ = ()
+    is_elsewhere = True
+
+
 class ObjectBody(Body):
     """A file object with a position, or a part of it. One thread reads at a time.
 
@@ -26,6 +33,7 @@ class ObjectBody(Body):
     """
 
     __slots__ = ("_file", "_lock", "name", "size", "start")
+    is_elsewhere = True
 
     def __init__(self, file: Any, name: str, start: int, size: int, lock: Any):
         self._file = file
@@ -73,11 +81,11 @@ def body_of(thing: Any, name: str) -> Body:
         If it cannot be read.
     """
     if isinstance(thing, memoryview):
-        return MemoryBody(name, thing.cast("B") if thing.nbytes else b"")
+        return HandedBody(name, thing.cast("B") if thing.nbytes else b"")
     if isinstance(thing, bytearray):
-        return MemoryBody(name, thing)
+        return HandedBody(name, thing)
     if isinstance(thing, io.BytesIO):
-        return MemoryBody(name, thing.getvalue())
+        return HandedBody(name, thing.getvalue())
     if not callable(getattr(thing, "read", None)):
         raise TypeError(f"{name}: found {type(thing).__name__}, expected a file object that is open for reading")
     if isinstance(thing, io.TextIOBase):
@@ -90,11 +98,11 @@ def body_of(thing: Any, name: str) -> Body:
             return FileBody.of(name, os.dup(raw.fileno()))
     try:
         if not thing.seekable():
-            return MemoryBody(name, _all(thing, name))
+            return HandedBody(name, _all(thing, name))
         size = thing.seek(0, io.SEEK_END)
         return ObjectBody(thing, name, 0, thing.tell() if size is None else size, threading.Lock())
     except (AttributeError, io.UnsupportedOperation):
-        return MemoryBody(name, _all(thing, name))
+        return HandedBody(name, _all(thing, name))
 
 
 def _all(thing: Any, name: str) -> bytes:

@@ -192,7 +192,7 @@ class BinPickleSource(Reopened):
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self.path = path_text(path)
-        file = BinPickleFile(self.path)
+        file = BinPickleFile(path)
         try:
             self._arrays, self.meta, self.faults, self.is_own = variables(file.load_postponed())
         except BaseException as error:
@@ -311,7 +311,7 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         If it is not a BinPickle file, or cannot be read.
     """
     name = path_text(path)
-    with BinPickleFile(name) as file:
+    with BinPickleFile(path) as file:
         errors = file.find_errors(progress)
         is_own = False
         if not errors:
@@ -324,4 +324,4 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
                     errors.append(error.message)
     for message in errors:
         report(Problem(name, None, message, ERROR))
-    return BinPickleSource(name, skip_unsupported=True) if is_own else None
+    return BinPickleSource(path, skip_unsupported=True) if is_own else None

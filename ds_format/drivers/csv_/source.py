@@ -20,7 +20,7 @@ from ...base.dtypes import Type
 from ...base.integers import exact_array
 from ...base.text import escape, unescape
 from ...body import path_text
-from ...body.body import Body, FileBody, Stream
+from ...body.body import Body, Stream, open_whole
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
 from ...model.index import take
@@ -277,7 +277,7 @@ class CsvSource(Reopened):
         self._n = 0
         self._names: list[str] = []
         self._held: dict[str, Any] = {}
-        self._body: Body | None = FileBody.open(path)
+        self._body: Body | None = open_whole(path)
         self.delimiter = delimiter_of(self.path, self._body)
         try:
             self.meta = self._scan()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...body import Address
 from ...body.body import Body, open_body
 from ...body.stamp import Stamp
 from ...errors import FormatError, Unusual
 from ..base import ReadBy, Source
 from ..library.guard import opening
-from ..native import log_reason
+from ..native import log_reason, refuse_elsewhere
 from .by_library import LIBRARY, create, open_by_library
 from .format import HDF5Warning
 from .native import opened
@@ -51,9 +52,12 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     else:
         if found is not None:
             return found
+        refuse_elsewhere(body, LIBRARY, "")
         with opening(body.name, "HDF5"):
             raise FormatError("no HDF5 file")
     log_reason(body.name, LIBRARY, reason)
+    if isinstance(path, Address):
+        path.keep(body)
     source = open_by_library(path, reason, skip_unsupported=skip_unsupported)
     source.reader = ReadBy(LIBRARY, reason)
     return source

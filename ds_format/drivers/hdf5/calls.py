@@ -9,7 +9,9 @@ import h5py
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...body import check_file
+from ...body import Address, check_file, path_text
+from ...body.body import Stream, open_body
+from ...body.remote.blocks import BlockBody
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model.settings import setting
 from ..library import guard
@@ -26,8 +28,12 @@ def address_of(identifier: Any) -> tuple[int, int]:
     return info.fileno, info.addr
 
 
-def open_file(path: str) -> Node:
+def open_file(path: Any) -> Node:
     """Open a file to read.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or Address
 
     Raises
     ------
@@ -36,9 +42,13 @@ def open_file(path: str) -> Node:
     FormatError
         If it is not an HDF5 file, or a damaged one.
     """
-    check_file(path)
-    with guard.opening(path, "HDF5"), guard.Guard(FormatError, path):
-        return h5py.File(path, "r", **CACHE)
+    name = path_text(path)
+    if isinstance(path, Address):
+        with guard.Guard(FormatError, name):
+            return h5py.File(Stream(BlockBody(open_body(path))), "r", **CACHE)
+    check_file(name)
+    with guard.opening(name, "HDF5"), guard.Guard(FormatError, name):
+        return h5py.File(name, "r", **CACHE)
 
 
 def create_file(path: str, target: str) -> Node:

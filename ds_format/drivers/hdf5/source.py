@@ -163,7 +163,7 @@ class HDF5Source(LibrarySource):
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = path_text(path)
-        self._file = open_file(self._path)
+        self._file = open_file(path)
         self._opened: tuple[FileVariable, Node] | None = None
         self._chunks: Chunks | None = None
         try:

@@ -19,7 +19,7 @@ from ...body.stamp import Stamp
 from ...errors import Unusual
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import ReadBy, Report, Source
-from ..native import NativeSource, log_reason
+from ..native import NativeSource, log_reason, refuse_elsewhere
 from . import small
 from .by_library import LIBRARY, create, open_by_library
 from .classic.source import ClassicSource, opened as opened_classic
@@ -68,6 +68,7 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     found = _opened(body)
     if not isinstance(found, str):
         return found
+    refuse_elsewhere(body, LIBRARY, found)
     source = open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
     source.reader = ReadBy(LIBRARY, found)
     return source
@@ -121,6 +122,7 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     body = open_body(path)
     found = _opened(body)
     if isinstance(found, str):
+        refuse_elsewhere(body, LIBRARY, found)
         return open(path, skip_unsupported=True, body=body)
     if isinstance(found, ClassicSource):
         from .classic import check as classic_check

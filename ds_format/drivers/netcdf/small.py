@@ -30,7 +30,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
     keys, full, unpack
         As of `WholeFile.dataset`.
     """
-    body = open_body(path, WHOLE_SIZE)
+    body = open_body(path, WHOLE_SIZE, WHOLE_SIZE)
     kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
     if kind is None:
         return body

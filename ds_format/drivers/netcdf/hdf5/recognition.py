@@ -35,6 +35,8 @@ def is_netcdf4(body: Body) -> bool:
             return False
         outline(hdf5.read_file(content, netcdf=True))
     except hdf5.Unusual:
+        if body.is_elsewhere:
+            return False  # the library would take its address for that of a server; h5py reads its bytes
         try:
             return is_netcdf4_by_library(body.name)
         except FormatError:
