@@ -1,4 +1,4 @@
-"""A ds file → datasets of xarray, one for each group."""
+"""A ds or NetCDF file → datasets of xarray, one for each group."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import contextlib
 import math
 import os
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from xarray import Dataset, DataTree
 from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
+from .. import drivers
+from ..base import signatures
 from ..body import path_text
+from ..body.body import FIRST_SIZE, open_body
+from ..drivers.base import Readable
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
+from ..model.missing import SENTINEL_ATTRIBUTES
 from ..views import subset
 from . import reading
 from .coders import OBJECTS, refusal
+from .entrypoint import SUFFIX
 
 MIN_CHUNKED = 8 << 20
 """Bytes up to which a variable is one chunk."""
@@ -74,7 +82,7 @@ def open_dataset(path: Any, options: reading.DecodingOptions, group: str | None 
     OSError
         If the operating system cannot open the file.
     FormatError
-        If it is not a ds file, or a damaged one.
+        If it is neither a ds nor a NetCDF file, or a damaged one.
     MissingGroupError
         If it has no such group.
     """
@@ -113,10 +121,10 @@ def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None
 
 
 @contextlib.contextmanager
-def _opened(path: Any) -> Iterator[DsSource]:
+def _opened(path: Any) -> Iterator[Any]:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f'the engine "ds" opens files by their paths: found {type(path).__name__}, expected str')
-    source = DsSource(os.path.expanduser(path))
+    source = _source(os.path.expanduser(path))
     try:
         yield source
     except DsError as error:
@@ -125,12 +133,59 @@ def _opened(path: Any) -> Iterator[DsSource]:
         source.close()
 
 
-def _dataset(source: DsSource, options: reading.DecodingOptions, path: str | None) -> Dataset:
+@dataclass(frozen=True)
+class Flags:
+    """Booleans of a NetCDF file that names no mark of missing values, which are never missing for xarray.
+
+    Attributes
+    ----------
+    stored : Readable
+        They are masked where the NetCDF library left them unwritten.
+    """
+
+    stored: Readable
+
+    missing: ClassVar[bool] = False
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        return self.stored.shape
+
+    @property
+    def type(self) -> str | None:
+        """Name of the ds type."""
+        return self.stored.type
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return the variable, or a part of it. The mark of what was not written is not 0."""
+        values = self.stored.read(index)
+        return np.ma.filled(values, True)
+
+
+def _handle(source: Any, key: str) -> Readable:
+    """Return what reads a variable for xarray."""
+    entry, found = source.meta[key], source.handle(key)
+    is_flag = not isinstance(source, DsSource) and entry.get(".type") == "bool"
+    return Flags(found) if is_flag and entry.keys().isdisjoint(SENTINEL_ATTRIBUTES) else found
+
+
+def _source(path: str) -> Any:
+    """Return an open ds or NetCDF file, which its content decides unless it has the suffix of ds files."""
+    if not path.endswith(SUFFIX):
+        body = open_body(path)
+        if body.head(FIRST_SIZE).startswith((*signatures.CLASSIC_NETCDF, signatures.HDF5)):
+            return drivers.open_source(path, drivers.FORMATS["netcdf"], body=body)
+    return DsSource(path)
+
+
+def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) -> Dataset:
     found = subset.group_of(source.meta, path, source.path)
-    opened = reading.opened_dataset(found, source.handle, options, os.path.abspath(source.path))
+    opened = reading.opened_dataset(found, partial(_handle, source), options, os.path.abspath(source.path))
     opened.encoding["source"] = source.path
     for variable in opened.variables.values():
-        chunks = preferred_chunks(variable.shape, variable.dtype)
+        stored = None if isinstance(source, DsSource) else variable.encoding.get("chunksizes")
+        chunks = stored or preferred_chunks(variable.shape, variable.dtype)
         if chunks is not None:
             variable.encoding["preferred_chunks"] = dict(zip(variable.dims, chunks, strict=True))
     return opened

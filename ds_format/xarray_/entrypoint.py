@@ -17,6 +17,8 @@ OPENED_BY = 'the engine "ds"'
 class DsBackendEntrypoint(BackendEntrypoint):
     """Opens ds files, lazily, in any number of threads and processes, and leaves none of them open.
 
+    NetCDF files, too, if the engine is given by its name.
+
     In addition to the options that xarray has for all engines:
 
     group : str
