@@ -130,7 +130,8 @@ def _written(index: StoredChunks, axes: list[range], grid: list[int]) -> NDArray
     for crossed, n in zip(axes, grid, strict=True):
         numbers = (numbers[:, None] * n + np.arange(crossed.start, crossed.stop)).ravel()
     at = np.searchsorted(index.numbers, numbers)
-    return at[index.numbers.take(at, mode="clip") == numbers]
+    written: NDArray[np.intp] = at[index.numbers.take(at, mode="clip") == numbers]
+    return written
 
 
 def _positions(numbers: NDArray[np.int64], grid: list[int]) -> list[NDArray[np.int64]]:
