@@ -22,12 +22,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._version import __version__
 from ..base import threads
 from ..kernels.hdf5.encoding import round_floats
 
 DIGITS_ATTRIBUTE = "_QuantizeGranularBitRoundNumberOfSignificantDigits"
 BITS_ATTRIBUTE = "_QuantizeBitRoundNumberOfSignificantBits"
 """Attributes in which netCDF-C stores how a variable was rounded (include/nc4internal.h)."""
+
+CONTAINER_ATTRIBUTE, CF_DIGITS_ATTRIBUTE, CF_BITS_ATTRIBUTE = "quantization", "quantization_nsd", "quantization_nsb"
+"""Attributes in which CF 1.12 (section 8.4) has the variable that names the algorithm, and the digits or bits."""
+
+ATTRIBUTES = (DIGITS_ATTRIBUTE, BITS_ATTRIBUTE, CONTAINER_ATTRIBUTE, CF_DIGITS_ATTRIBUTE, CF_BITS_ATTRIBUTE)
+"""All attributes that describe how a variable was rounded."""
 
 MOST_DIGITS = {4: 6, 8: 15}
 MOST_BITS = {4: 23, 8: 52}
@@ -45,11 +52,20 @@ class Rounding(NamedTuple):
     bits: int | None = None
     """Bits of the significand after its first one, 1 or more."""
 
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes that describe it."""
-        if self.digits is not None:
-            return {DIGITS_ATTRIBUTE: np.int32(self.digits)}
-        return {BITS_ATTRIBUTE: np.int32(self.bits or 0)}
+    @property
+    def algorithm(self) -> str:
+        """Its name in CF."""
+        return "bitround" if self.digits is None else "granular_bitround"
+
+    def attributes(self, container: str) -> dict[str, Any]:
+        """Return the attributes that describe it; `container` is the name of the variable with the algorithm."""
+        n = np.int32(self.bits or 0 if self.digits is None else self.digits)
+        names = (BITS_ATTRIBUTE, CF_BITS_ATTRIBUTE) if self.digits is None else (DIGITS_ATTRIBUTE, CF_DIGITS_ATTRIBUTE)
+        return {names[0]: n, CONTAINER_ATTRIBUTE: container, names[1]: n}
+
+    def container(self) -> dict[str, str]:
+        """Return the attributes of the variable with the algorithm."""
+        return {"algorithm": self.algorithm, "implementation": f"ds_format version {__version__}"}
 
     def most(self, dtype: np.dtype[Any]) -> int:
         """Return the highest number that has a meaning for a dtype of floats."""

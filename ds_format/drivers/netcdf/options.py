@@ -6,7 +6,7 @@ They become settings of variables, the same as the property `.netcdf` has, befor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from ...base.dtypes import TYPES
 from ...base.text import hint, unescape
 from ...errors import DriverError, MissingError, UnsupportedError
 from ...model.conventions import BOUNDS, coordinates, named
-from ...model.rounding import BITS_ATTRIBUTE, DIGITS_ATTRIBUTE, MOST_BITS, MOST_DIGITS, Rounding
+from ...model.rounding import ATTRIBUTES, MOST_BITS, MOST_DIGITS, Rounding
 from ...model.settings import COMPRESSING, LAYOUT, NETCDF, STORING, filter_settings
 from ...timeaxis import claims_time
 from ..base import Metadata
@@ -208,13 +208,32 @@ class StorageOptions:
         return None
 
 
-def set_rounding(variable: VariablePlan, rounding: Rounding) -> None:
-    """Say in the attributes of a variable how it is rounded."""
-    attributes = {name: value for name, value in variable.attributes.items() if name not in QUANTIZED}
-    variable.attributes = {**attributes, **rounding.attributes()}
+def set_rounding(variable: VariablePlan, rounding: Rounding, container: str) -> None:
+    """Describe in the attributes of a variable how it is rounded; `container` is as of `Rounding.attributes`."""
+    attributes = {name: value for name, value in variable.attributes.items() if name not in ATTRIBUTES}
+    variable.attributes = {**attributes, **rounding.attributes(container)}
 
 
-QUANTIZED = (DIGITS_ATTRIBUTE, BITS_ATTRIBUTE)
+def container_name(rounding: Rounding, variables: Collection[VariablePlan], taken: Collection[str]) -> tuple[str, bool]:
+    """Return the name of the variable with the algorithm of a rounding, and whether the dataset has this variable.
+
+    Parameters
+    ----------
+    rounding : Rounding
+    variables : collection of VariablePlan
+        All variables of the dataset.
+    taken : collection of str
+        Names that it cannot have.
+    """
+    for variable in variables:
+        if variable.shape == () and variable.attributes == rounding.container():
+            return variable.name, True
+    base = name = f"quantization_{rounding.algorithm}"
+    attempt = 1
+    while name in taken:
+        name = f"{base}_{attempt}"
+        attempt += 1
+    return name, False
 
 
 def _check_filters(compression: Any, level: Any, shuffle: Any) -> None:

@@ -31,7 +31,7 @@ from .definition import (
     storable,
 )
 from .format import PROPERTY, NetCDFWarning, file_dtype, is_available, warn
-from .options import StorageOptions, set_rounding
+from .options import StorageOptions, container_name, set_rounding
 from .writers import SlabWriter, VariableWriter
 
 
@@ -95,6 +95,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         self._facts: dict[str, Facts | None] = {}
         self._defined: dict[str, DefinedVariable] = {}
         self._roundings: dict[str, Rounding] = {}
+        self._containers: dict[str, str] = {}
+        """Algorithm of a rounding → name of the variable that has it."""
         self._is_direct = False
         super().__init__(path, meta, atomic=atomic, durable=durable)
 
@@ -135,8 +137,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         for compression in sorted(self._storage.compressions):
             if not is_available(file, compression):
                 raise UnsupportedError(f"compression {compression} is not available in this netCDF library")
-        taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
-        self._definer = definer = Definer(file, self.path, self._format, taken)
+        self._taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
+        self._definer = definer = Definer(file, self.path, self._format, self._taken)
         if self._format.startswith("NETCDF3"):
             # every value is written, so that none need be pre-filled
             file.set_fill_off()
@@ -164,8 +166,18 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         rounding = self._storage.rounding(plan, facts.type)
         if rounding is not None:
             self._roundings[plan.name] = rounding
-            set_rounding(plan, rounding)
+            set_rounding(plan, rounding, self._container(rounding))
         return self._definer.define(plan, facts)
+
+    def _container(self, rounding: Rounding) -> str:
+        """Return the name of the variable with the algorithm of a rounding, which is defined for the first one."""
+        found = self._containers.get(rounding.algorithm)
+        if found is None:
+            found, exists = container_name(rounding, self._plan.variables.values(), self._taken)
+            if not exists:
+                self._file.createVariable(found, "S1").setncatts(rounding.container())
+            self._containers[rounding.algorithm] = found
+        return found
 
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
