@@ -97,8 +97,8 @@ def convert_selection(
 
 def write_subset(part: Subset, target: Path | Writable, progress: Progress | None = None, **options: Any) -> None:
     """Write an open part of a file to another file. Parameters and errors are those of `convert`."""
-    target = drivers.located(target)
-    format = drivers.find_output(target, options)
+    path: Any = drivers.located(target)
+    format = drivers.find_output(path, options)
     meta = part.meta
     with part.telling_of_skipping():
         check_faults(part.faults, meta)
@@ -106,13 +106,13 @@ def write_subset(part: Subset, target: Path | Writable, progress: Progress | Non
     total = sum(memory_size(meta[key]) for key in with_data)
     write = drivers.load(format).write if total <= SMALL_SIZE else None
     if write is not None:
-        options = drivers.creation_options(format, target, options)
+        options = drivers.creation_options(format, path, options)
         arrays = {key: _whole(part, key) for key in meta if key != META}
-        write(target, arrays, settled(meta, arrays), **options)
+        write(path, arrays, settled(meta, arrays), **options)
         if progress is not None:
             progress(total, total)
         return
-    with created(target, meta, format, whole=part.source.meta, **options) as sink:
+    with created(path, meta, format, whole=part.source.meta, **options) as sink:
         _copy(part, sink, with_data, total, progress)
 
 

@@ -368,3 +368,65 @@ def test_objects_of_xarray_written_later(bucket: Bucket) -> None:
 def test_file_objects_stay_in_their_process() -> None:
     with pytest.raises(TypeError, match="give the path or address"):
         pickle.dumps(located(io.BytesIO()))
+
+
+# many files
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with three files in two folders. The state of programs is kept in another one."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for i, name in enumerate(("a/1.nc", "a/2.nc", "b/3.nc")):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        ds.write(tmp_path / "in" / name, {"x": np.arange(10.0) + i})
+    return tmp_path / "in"
+
+
+@pytest.mark.parametrize("outdir", ["s3://bucket/out", "s3://bucket/out/", "s3://bucket"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_many_files_are_converted_to_a_bucket(inputs: Path, bucket: Bucket, outdir: str, jobs: int) -> None:
+    records = ds.convert_many(inputs, outdir, storage_options=options_of(bucket), verify=True, jobs=jobs)
+    names = ["a/1.ds", "a/2.ds", "b/3.ds"]
+    top = outdir.removeprefix("s3://bucket").strip("/")
+    assert [one.cause for one in records] == [None] * 3
+    assert [one.output for one in records] == [f"{outdir.rstrip('/')}/{name}" for name in names]
+    assert bucket.keys() == [f"{top}/{name}".strip("/") for name in names]
+    for i, key in enumerate(bucket.keys()):
+        assert ds.loads(bucket.get(key))["x"][0] == i
+    assert not Path("s3:").exists()
+
+
+def test_many_files_are_resumed_from_the_local_journal(inputs: Path, bucket: Bucket) -> None:
+    def convert(**options: Any) -> list[str]:
+        records = ds.convert_many(inputs, "s3://bucket/out", storage_options=options_of(bucket), **options)
+        return [one.status for one in records]
+
+    bucket.put("out/a/1.ds", b"another file")
+    assert convert() == ["failed", "converted", "converted"]
+    assert bucket.get("out/a/1.ds") == b"another file"
+    assert convert(resume=True) == ["converted", "skipped", "skipped"]
+    assert convert(resume=True) == ["skipped"] * 3
+    bucket.put("out/b/3.ds", b"changed")
+    ds.write(inputs / "a/1.nc", {"x": [1.0]})
+    assert convert(resume=True) == ["converted", "skipped", "converted"]
+    assert ds.loads(bucket.get("out/b/3.ds"))["x"][0] == 2
+    assert convert() == ["failed"] * 3
+    assert convert(overwrite=True) == ["converted"] * 3
+    assert convert(dry_run=True, resume=True) == ["skipped"] * 3
+
+
+def test_file_that_cannot_be_uploaded_fails_alone(inputs: Path, bucket: Bucket) -> None:
+    (inputs / "a/1.nc").write_bytes(b"CDF\x01")
+    records = ds.convert_many(inputs, "s3://bucket/out", storage_options=options_of(bucket))
+    assert [one.status for one in records] == ["failed", "converted", "converted"]
+    wrong = ds.convert_many(inputs, "s3://missing", storage_options=options_of(bucket))
+    assert [one.status for one in wrong] == ["failed"] * 3
+    assert all("s3://missing/" in str(one.cause) for one in wrong[1:])
+
+
+def test_outputs_that_cannot_be_elsewhere(inputs: Path, serve: Callable[..., Server]) -> None:
+    with pytest.raises(UnsupportedError, match="web servers are read only"):
+        ds.convert_many(inputs, serve({}).url("out"))
+    with pytest.raises(DriverError, match="consist of several files"):
+        ds.convert_many(inputs, "memory://out", to="zds")

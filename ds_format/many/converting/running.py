@@ -14,7 +14,7 @@ from ... import drivers
 from ...base import modes
 from ...base.error_text import describe
 from ...base.progress import Progress
-from ...body import path_text
+from ...body import Address, path_text
 from ...body.target import resolve
 from ...errors import DriverError, UnsupportedError
 from ...kernels.files import files
@@ -44,6 +44,7 @@ from .workspace import (
     SingleOutput,
     check_inputs,
     check_outside,
+    home_of,
 )
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def convert_many(
     report: Path | None = None,
     progress: Progress | None = None,
     each: Each | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     **options: Unpack[ConvertOptions],
 ) -> list[Conversion]:
     """Convert many files to another format, each to another file.
@@ -158,7 +160,9 @@ def convert_many(
         that begin with a dot are left out. Links and folders that cannot be read give failed records.
     outdir : str, bytes or PathLike
         The folder of the outputs, which is created if needed. Files keep their path below a given folder, or below
-        the part of a pattern before its first wildcard.
+        the part of a pattern before its first wildcard. An address, such as `s3://bucket/folder`, gets one upload of
+        each finished file. Unfinished outputs and the journal are then in the user's folder for the state of programs,
+        `$XDG_STATE_HOME` or `~/.local/state`.
     to : str
         Suffix of the outputs, which determines their format.
     variables, sel, range_, at, between, jd, skip_unsupported
@@ -173,7 +177,8 @@ def convert_many(
         Skip finished files. A journal in `outdir` has size and time of each input, the options, and the size of the
         output. Other outputs are replaced, and leftovers of killed runs are removed.
     overwrite : bool
-        Convert all files, and replace existing outputs. Without `overwrite` or `resume` these are an error.
+        Convert all files, and replace existing outputs. Without `overwrite` or `resume` these are an error: of the
+        run, or for an address of each such file.
     fail_fast : bool
         End the run after the first failure.
     verify : bool
@@ -186,6 +191,8 @@ def convert_many(
         Called with the bytes done and the bytes in total, both of the inputs.
     each : callable, optional
         Called with the record of each file as soon as it is finished.
+    storage_options : dict, optional
+        Options for the address of the outputs, as for `ds_format.write`.
     **options
         Options of the format of the outputs.
 
@@ -226,24 +233,32 @@ def convert_many(
     selection = Selection(names, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
     return run(
         [path_text(word) for word in words],
-        path_text(outdir),
+        drivers.located(outdir, storage_options),
         suffix_of(to),
         Selected(selection, skip_unsupported, options),
         RunOptions(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
     )
 
 
-def run(words: Sequence[str], outdir: str, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
+def run(words: Sequence[str], outdir: Path, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
     """Convert many files to a folder; parameters and errors as for `convert_many`."""
     options.check()
     check_options(suffix, part.options)
     check_verify(options, part.options)
-    check_folder(outdir)
-    selected = find_inputs(words, outdir)
-    inputs = _without_outputs(selected.inputs, outdir)
-    check_inputs([one.path for one in inputs], outdir)
+    outdir = drivers.located(outdir)
+    name = home = path_text(outdir)
+    place = outdir if isinstance(outdir, Address) else None
+    if place is not None:
+        example = place.sibling(f"/x{suffix}")
+        drivers.find_output(example, {})
+        example.uploader()  # whether files can be written there at all
+        home = home_of(place)
+    check_folder(home)
+    selected = find_inputs(words, home)
+    inputs = _without_outputs(selected.inputs, home)
+    check_inputs([one.path for one in inputs], home)
     selected.warn()
-    return ConversionRun(planned(inputs, outdir, suffix), outdir, suffix, part, options).run()
+    return ConversionRun(planned(inputs, name, suffix), home, suffix, part, options, place).run()
 
 
 def _without_outputs(inputs: list[InputFile], outdir: str) -> list[InputFile]:
@@ -301,18 +316,30 @@ class ConversionRun:
     ----------
     items : list of PlannedFile
     outdir : str or None
-        The folder of the outputs; None for a single file with its own output path.
+        The local folder of the outputs, or of the hidden files alone; None for a single file with its own output path.
     suffix : str
         Suffix of the outputs.
     part : FilePart
     options : RunOptions
+    place : Address, optional
+        The address below which the outputs are.
     """
 
-    def __init__(self, items: list[PlannedFile], outdir: str | None, suffix: str, part: FilePart, options: RunOptions):
+    def __init__(
+        self,
+        items: list[PlannedFile],
+        outdir: str | None,
+        suffix: str,
+        part: FilePart,
+        options: RunOptions,
+        place: Address | None = None,
+    ):
         self._items = items
         self._outdir = outdir
         is_one_file = "atomic" in drivers.find(suffix).creation
-        self._settings = Settings("", part, suffix, is_one_file, options.verify, options.fail_fast, modes.current())
+        self._settings = Settings(
+            "", part, suffix, is_one_file, options.verify, options.fail_fast, modes.current(), place
+        )
         self._digest = self._settings.digest()
         self._here = os.getcwd()
         self._options = options
@@ -362,20 +389,34 @@ class ConversionRun:
             if item.output is None or item.cause is not None:
                 self._records[i] = Conversion(item.input, item.output, FAILED, item.cause)
                 continue
-            source, target = self._absolute(item.input), self._absolute(item.output)
+            is_elsewhere = self._settings.place is not None
+            source, target = self._absolute(item.input), item.output if is_elsewhere else self._absolute(item.output)
             before = done.get(item.relative_path)
             size = before.output_size if before is not None else 0
-            there = _status(target) if before == self._line(item, size) else None
-            if there is not None and there.st_size == size:
+            is_done = before == self._line(item, size) and self._size_of(target) == size
+            if is_done:
                 self._records[i] = Conversion(item.input, item.output, SKIPPED, size=size)
             else:
-                orders.append(FileOrder(i, source, target, item.size, item.exists))
+                exists = self._options.overwrite or self._options.resume if is_elsewhere else item.exists
+                orders.append(FileOrder(i, source, target, item.size, exists))
         if self._options.each is not None:
             for record in self._records.values():
                 self._options.each(record)
         self._total = sum(order.size for order in orders)
         self._end_if_failed(self._records.values())
         return orders
+
+    def _size_of(self, target: str) -> int | None:
+        """Return the size of an output in bytes; None if there is none."""
+        address = self._settings.address(target)
+        if address is None:
+            status = _status(target)
+            return None if status is None else status.st_size
+        try:
+            size: int = address.open(1).size
+        except FileNotFoundError:
+            return None
+        return size
 
     def _line(self, item: PlannedFile, size: int) -> FinishedFile:
         source = self._absolute(item.input)

@@ -29,6 +29,7 @@ from ...base import modes
 from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
+from ...body import Address
 from ...body.stamp import Stamp
 from ...body.target import Target
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
@@ -138,7 +139,7 @@ class FileOrder(NamedTuple):
     size: int
     """Size of the source, in bytes."""
     exists: bool
-    """Whether the target existed at the start of the run."""
+    """Whether the target existed at the start of the run. At an address: whether it may exist."""
 
 
 class Settings(NamedTuple):
@@ -156,6 +157,12 @@ class Settings(NamedTuple):
     """Whether to stop after an order that fails."""
     mode: tuple[str, str | None, str] = ("soft", None, "warn")
     """See `modes.current`."""
+    place: Address | None = None
+    """The address below which targets are, if they are not local."""
+
+    def address(self, target: str) -> Address | None:
+        """Return the address of a target, whose name begins with that of `place`; None if it is a local path."""
+        return None if self.place is None else self.place.sibling(target[len(self.place.name) :])
 
     def digest(self) -> str:
         """Return a digest of the options."""
@@ -275,7 +282,11 @@ def _convert(
         after = os.stat(order.source)
         if Stamp.of(after) != Stamp.of(before):
             raise ReplacedError("the file was changed while it was converted", path=order.source)
-        size = (_moved if settings.is_one_file else _published)(staged, order.target, order.exists)
+        address = settings.address(order.target)
+        if address is not None:
+            size = _uploaded(staged, address, order.exists)
+        else:
+            size = (_moved if settings.is_one_file else _published)(staged, order.target, order.exists)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(staged)
@@ -309,6 +320,14 @@ def _published(staged: str, target: str, exists: bool) -> int:
     else:
         size = _moved(staged, target, exists)
     shutil.rmtree(os.path.dirname(staged))
+    return size
+
+
+def _uploaded(staged: str, target: Address, exists: bool) -> int:
+    """Upload a finished file, which must not exist there unless `exists`; return its size, in bytes."""
+    size = os.stat(staged).st_size
+    target.uploader(create=not exists)(staged)
+    os.unlink(staged)
     return size
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...body import Opened
+from ...body import Address, Opened
 from ...body.lock import Lock
 from ...body.target import LineFile, naming
 from ...body.temporary import WorkFolder
@@ -101,8 +102,18 @@ def _parsed(line: bytes) -> FinishedFile | None:
     return one if is_inside and os.path.isabs(one.input) else None
 
 
+def home_of(place: Address) -> str:
+    """Return the local folder of the hidden files of runs whose outputs are below an address.
+
+    It is where users keep the state of programs, so that a run in another folder can resume.
+    """
+    top = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    name = hashlib.sha256(place.name.rstrip("/").encode()).hexdigest()[:16]
+    return os.path.join(top, "ds_format", "convert", name)
+
+
 class OutputFolder(Opened):
-    """The folder of the outputs, while a run writes to it.
+    """The folder of the outputs, while a run writes to it; or the one of `home_of`.
 
     Parameters
     ----------
