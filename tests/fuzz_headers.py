@@ -177,7 +177,7 @@ class Reader:
         read, expected = Dataset(), Dataset()
         error = reason(lambda: read.update(whole.from_held(PATH, bytearray(data), keys, None)))
         rest = bytearray(data), None, None  # as if the kernel had left all
-        wrong = reason(lambda: whole._decode_rest(expected, rest, keys, False, False, None))
+        wrong = reason(lambda: whole._decode_rest(expected, rest, keys, False, False, None, keys is None))
         if error.replace(f"{PATH}: ", "", 1) != wrong:
             raise self._difference(f"file: {error or 'no error'}, expected {wrong or 'no error'}")
         if not error and not same_dataset(read, expected):
