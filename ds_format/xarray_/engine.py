@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from xarray.namedarray.parallelcompat import list_chunkmanagers
 
 from .. import drivers
 from ..base import signatures
-from ..body import path_text
+from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, open_body
 from ..drivers.base import Readable
 from ..drivers.ds.source import DsSource
@@ -120,11 +120,21 @@ def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None
     return tree
 
 
+def located_input(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Return the path or address of a file to open; parameters as of `drivers.located`.
+
+    Raises
+    ------
+    TypeError
+        If it is not something to read.
+    """
+    found = drivers.located(path, storage_options, store)
+    return found if isinstance(found, Address) else os.path.expanduser(found)
+
+
 @contextlib.contextmanager
 def _opened(path: Any) -> Iterator[Any]:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f'the engine "ds" opens files by their paths: found {type(path).__name__}, expected str')
-    source = _source(os.path.expanduser(path))
+    source = _source(path)
     try:
         yield source
     except DsError as error:
@@ -170,22 +180,27 @@ def _handle(source: Any, key: str) -> Readable:
     return Flags(found) if is_flag and entry.keys().isdisjoint(SENTINEL_ATTRIBUTES) else found
 
 
-def _source(path: str) -> Any:
+def _source(path: Any) -> Any:
     """Return an open ds or NetCDF file, which its content decides unless it has the suffix of ds files."""
-    if not path.endswith(SUFFIX):
-        body = open_body(path)
+    if suffix_of(path) != SUFFIX:
+        body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix_of(path) else 0)
         if body.head(FIRST_SIZE).startswith((*signatures.CLASSIC_NETCDF, signatures.HDF5)):
             return drivers.open_source(path, drivers.FORMATS["netcdf"], body=body)
+        if isinstance(path, Address):
+            path.keep(body)
     return DsSource(path)
 
 
 def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) -> Dataset:
     found = subset.group_of(source.meta, path, source.path)
-    opened = reading.opened_dataset(found, partial(_handle, source), options, os.path.abspath(source.path))
+    where = source.where if isinstance(source, DsSource) else source.origin.path
+    is_near = not isinstance(where, Address)
+    name = os.path.abspath(source.path) if is_near else source.path
+    opened = reading.opened_dataset(found, partial(_handle, source), options, name)
     opened.encoding["source"] = source.path
     for variable in opened.variables.values():
         stored = None if isinstance(source, DsSource) else variable.encoding.get("chunksizes")
-        chunks = stored or preferred_chunks(variable.shape, variable.dtype)
+        chunks = stored or (preferred_chunks if is_near else remote_chunks)(variable.shape, variable.dtype)
         if chunks is not None:
             variable.encoding["preferred_chunks"] = dict(zip(variable.dims, chunks, strict=True))
     return opened
@@ -221,6 +236,22 @@ def preferred_chunks(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int,
     if inner <= stretch:
         rows = _even(shape[0], chunk // inner)
     return (rows, *lengths)
+
+
+def remote_chunks(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+    """Return the chunks of a large variable of a remote file: each is one range of bytes, and so one request.
+
+    Parameters and result are those of `preferred_chunks`.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size <= MIN_CHUNKED or dtype.hasobject:
+        return None
+    lengths: list[int] = []
+    inner = dtype.itemsize
+    for n in reversed(shape):
+        lengths.insert(0, _even(n, MIN_CHUNKED // inner) if inner * n > MIN_CHUNKED else n)
+        inner = inner * n
+    return tuple(lengths)
 
 
 def _even(n: int, most: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from typing import Any
 
 from xarray.backends import BackendEntrypoint
@@ -26,6 +27,8 @@ class DsBackendEntrypoint(BackendEntrypoint):
     default_fill : {"value", "missing"}
         How masked numbers are shown that were left unwritten in the NetCDF file from which a ds file was converted: as
         the default fill value of the NetCDF library, or as NaN.
+    storage_options, store
+        As of `ds_format.read`, for files that are elsewhere.
     """
 
     description = "Open ds files (.ds) of ds_format"
@@ -41,6 +44,8 @@ class DsBackendEntrypoint(BackendEntrypoint):
         "decode_timedelta",
         "default_fill",
         "group",
+        "storage_options",
+        "store",
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -57,20 +62,47 @@ class DsBackendEntrypoint(BackendEntrypoint):
             return False
         return first == MARKS[0] or (first.startswith(MARKS[1]) and os.fsdecode(path).lower().endswith(SUFFIX))
 
-    def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        group: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
+        **options: Any,
+    ) -> Any:
         """Open one group of a file as a dataset; see `ds_format.xarray_.engine.open_dataset`."""
         from . import engine, reading
 
-        return engine.open_dataset(filename_or_obj, reading.asked(OPENED_BY, options), group)
+        path = engine.located_input(filename_or_obj, storage_options, store)
+        return engine.open_dataset(path, reading.asked(OPENED_BY, options), group)
 
-    def open_groups_as_dict(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> dict[str, Any]:
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Any,
+        *,
+        group: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
+        **options: Any,
+    ) -> dict[str, Any]:
         """Open all groups of a file, each as a dataset; see `ds_format.xarray_.engine.open_groups`."""
         from . import engine, reading
 
-        return engine.open_groups(filename_or_obj, reading.asked(OPENED_BY, options), group)
+        path = engine.located_input(filename_or_obj, storage_options, store)
+        return engine.open_groups(path, reading.asked(OPENED_BY, options), group)
 
-    def open_datatree(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
+    def open_datatree(
+        self,
+        filename_or_obj: Any,
+        *,
+        group: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
+        **options: Any,
+    ) -> Any:
         """Open all groups of a file as a tree; see `ds_format.xarray_.engine.open_datatree`."""
         from . import engine, reading
 
-        return engine.open_datatree(filename_or_obj, reading.asked(OPENED_BY, options), group)
+        path = engine.located_input(filename_or_obj, storage_options, store)
+        return engine.open_datatree(path, reading.asked(OPENED_BY, options), group)

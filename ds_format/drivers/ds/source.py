@@ -54,7 +54,7 @@ class DsSource(Opened):
         file = open_body(path)
         self._data = read_line(file)
         self.path = file.name
-        self._where = path
+        self.where = path
         self.strings = strings
         self._verify = verify
         try:
@@ -153,7 +153,7 @@ class DsSource(Opened):
 
     def _known(self, var: VarHeader) -> tuple[tuple[int, bytes], ...]:
         """Return the bytes of a variable of a remote file that came with the header: a handle needs no request then."""
-        if not isinstance(self._where, Address):
+        if not isinstance(self.where, Address):
             return ()
         offset, size = span_of(var, self.body.size)
         start = self.header.body + offset
@@ -162,7 +162,7 @@ class DsSource(Opened):
 
     @once
     def _absolute(self) -> Any:
-        return absolute(self._where)
+        return absolute(self.where)
 
     @once
     def _stamp(self) -> Stamp:
