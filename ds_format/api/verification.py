@@ -62,6 +62,7 @@ def verify(
     >>> problem.variable, problem.severity
     ('x', 'error')
     """
+    path = drivers.located(path)
     found = _Findings(path_text(path))
     source = None
     with found.of(None):

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import drivers
 from ..base.text import on_one_line
-from ..errors import DsError
+from ..errors import DsError, is_address
 from ..many.converting import running as converting
 from ..many.converting.inputs import has_wildcard, suffix_of
 from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion, RunOptions
@@ -39,6 +39,9 @@ def run(request: Request) -> Iterator[Any]:
     request.check_count(2)
     _check_words(request)
     *inputs, last = request.at_least(2)
+    if is_address(inputs[0]) and _is_one_file(inputs, last):
+        _convert_address(request, inputs[0], last)
+        return
     with _executor(request) as executor:
         watch = _Watch(request)
         flags: dict[str, Any] = {name.replace("-", "_"): request.flag(name) for name in FLAGS}
@@ -75,6 +78,22 @@ def run(request: Request) -> Iterator[Any]:
         raise DsError(f"{records[0].input}: {records[0].cause}")
     if any(record.status == FAILED for record in records):
         raise DsError(counts(records))
+
+
+def _convert_address(request: Request, source: str, target: str) -> None:
+    """Convert a file that is elsewhere, as `ds select` does: there is nothing to resume, and no other process to share.
+
+    Raises
+    ------
+    ArgumentError
+        If an option needs a local file, or the target exists.
+    """
+    for name in ("verify", "dry-run", "resume", "to", "jobs", "scheduler", "report"):
+        if request.options.get(name):
+            raise ArgumentError(f"{source}: {name} is only possible with local files")
+    if os.path.lexists(target) and not request.flag("overwrite"):
+        raise ArgumentError(f"{target}: the file exists; --overwrite replaces it")
+    _matching(request, target).convert(source, target, request.progress)
 
 
 def _check_words(request: Request) -> None:

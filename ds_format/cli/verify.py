@@ -10,7 +10,7 @@ from .. import drivers
 from ..api.verification import verify
 from ..base.progress import share_of
 from ..drivers.base import ERROR, Problem
-from ..errors import DsError
+from ..errors import DsError, is_address
 from ..many.converting.inputs import find_inputs, has_wildcard
 from .arguments import Command, Option, Request
 
@@ -59,6 +59,8 @@ def _files(name: str) -> list[str]:
     MissingError, DriverError
         If a folder has no files, or a pattern matches none.
     """
+    if is_address(name):
+        return [name]
     if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
         found = find_inputs([name], None)
         found.warn()

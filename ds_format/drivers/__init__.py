@@ -51,6 +51,7 @@ __all__ = [
     "of_suffix",
     "open_source",
     "recognise",
+    "size_of",
     "small_files_of",
 ]
 
@@ -248,6 +249,7 @@ def find_existing(path: Any) -> Format:
     DriverError
         If no format has the suffix and the content is not recognised, or the path is another folder.
     """
+    path = located(path)
     try:
         return find(path)
     except DriverError as error:
@@ -385,6 +387,7 @@ def open_source(path: Any, format: Format | None = None, *, body: Body | None = 
     FormatError
         If the file is damaged.
     """
+    path = located(path)
     if format is None:
         format = find_existing(path)
     try:
@@ -470,6 +473,18 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
         raise DriverError(message, path=path_text(path))
 
 
+def size_of(path: Any) -> int:
+    """Return the size of a file in bytes; that of a file elsewhere takes a request.
+
+    Raises
+    ------
+    OSError
+        If the file does not exist, or cannot be read.
+    """
+    path = located(path)
+    return open_body(path).size if isinstance(path, Address) else os.stat(path).st_size
+
+
 def meta(path: Any) -> Metadata:
     """Return the metadata of a file from its header alone, importing only what the format needs for this.
 
@@ -480,6 +495,7 @@ def meta(path: Any) -> Metadata:
     DriverError, FormatError
         If there is no driver, or the header is invalid.
     """
+    path = located(path)
     format = find_existing(path)
     if format.meta is not None:
         return format.meta(path)

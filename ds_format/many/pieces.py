@@ -21,7 +21,7 @@ from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, DatasetStack
 from ..drivers.base import Metadata, SmallFiles, check_faults
-from ..errors import UnsupportedError, explained
+from ..errors import UnsupportedError, explained, is_address
 from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
@@ -245,7 +245,7 @@ def read_pieces(
             held: Any = None
             if small is not None:
                 is_late = content is None
-                if content is None and os.stat(path).st_size <= small.size:
+                if content is None and not is_address(path) and os.stat(path).st_size <= small.size:
                     content = files.read_file(path, small.size)
                 if content is not None:
                     held = small.hold(path, content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..api.files import read
 from ..base.text import keys_of, unescape
-from ..body import path_text
+from ..body import Address, path_text
+from ..body.body import FIRST_SIZE
+from ..body.remote.fetching import side_by_side
+from ..body.remote.settings import current
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
 from ..drivers import SMALL_SUFFIXES
@@ -181,6 +185,8 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
 
 
 def _read_batch(paths: Sequence[str]) -> Batch:
+    if any("://" in path for path in paths):
+        return _read_elsewhere(paths)
     if all(path.endswith(SMALL_SUFFIXES) for path in paths):
         found = batch.read_files(list(paths), SMALL_SIZE)
         return Batch(paths, found, found)
@@ -188,6 +194,23 @@ def _read_batch(paths: Sequence[str]) -> Batch:
     read = batch.read_files(some, SMALL_SIZE)
     by_path: dict[str, Content] = dict(zip(some, read, strict=True))
     return Batch(paths, [by_path.get(path) for path in paths], read)
+
+
+def _read_elsewhere(paths: Sequence[str]) -> Batch:
+    """Read files of which some are elsewhere: these side by side, with one request for each small one."""
+    found: dict[int, Content] = {}
+
+    def fetch(i: int) -> None:
+        address = drivers.located(paths[i])
+        body = address.open(FIRST_SIZE)
+        if body.is_in_memory:
+            found[i] = bytearray(body.memory)
+
+    far = [i for i, path in enumerate(paths) if isinstance(drivers.located(path), Address)]
+    side_by_side([functools.partial(fetch, i) for i in far], current().lanes)
+    near = [path for i, path in enumerate(paths) if i not in set(far) and path.endswith(SMALL_SUFFIXES)]
+    by_path: dict[str, Content] = dict(zip(near, read := batch.read_files(near, SMALL_SIZE), strict=True))
+    return Batch(paths, [found.get(i, by_path.get(path)) for i, path in enumerate(paths)], read)
 
 
 def stamp_of(path: str) -> tuple[int, int, int]:

@@ -85,6 +85,7 @@ def open_subset(
     IndexError, UnsupportedError, MissingError
         As `ds_format.model.selection.resolve`.
     """
+    path = drivers.located(path)
     if format is None:
         format = drivers.find_existing(path)
     can_skip = "skip_unsupported" in format.options

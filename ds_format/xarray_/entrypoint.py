@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from typing import Any
 
 from xarray.backends import BackendEntrypoint
@@ -67,7 +66,7 @@ class DsBackendEntrypoint(BackendEntrypoint):
         filename_or_obj: Any,
         *,
         group: str | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: dict[str, Any] | None = None,
         store: Any = None,
         **options: Any,
     ) -> Any:
@@ -82,7 +81,7 @@ class DsBackendEntrypoint(BackendEntrypoint):
         filename_or_obj: Any,
         *,
         group: str | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: dict[str, Any] | None = None,
         store: Any = None,
         **options: Any,
     ) -> dict[str, Any]:
@@ -97,7 +96,7 @@ class DsBackendEntrypoint(BackendEntrypoint):
         filename_or_obj: Any,
         *,
         group: str | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: dict[str, Any] | None = None,
         store: Any = None,
         **options: Any,
     ) -> Any:

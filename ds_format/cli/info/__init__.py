@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -111,8 +110,8 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     name = known.name
     found: dict[str, Any] = {"path": path, "driver": name}
     if name == "ds":
-        found["format"], meta, errors = _of_ds(path)
-        return {**found, "size": os.stat(path).st_size, **_dataset(meta, errors)}
+        found["format"], meta, errors = _of_ds(drivers.located(path))
+        return {**found, "size": drivers.size_of(path), **_dataset(meta, errors)}
     if name in CONTAINERS:
         from . import container_facts
 
@@ -123,7 +122,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     source = drivers.open_source(path, known)
     try:
         if name not in CONTAINERS:
-            found.update(format=_titled(known, source), size=os.stat(path).st_size)
+            found.update(format=_titled(known, source), size=drivers.size_of(path))
             reader = getattr(source, "reader", None)
             if reader is not None:
                 found["reader"] = {"library": reader.library or None, "reason": reader.reason or None}
@@ -279,7 +278,7 @@ def meta(request: Request) -> Iterator[Any]:
 def _entries(path: str) -> dict[str, dict[str, Any]]:
     """Return the metadata of a ds file unchanged, or attributes and `PROPERTIES` from another file."""
     if drivers.find_existing(path).name == "ds":
-        return ds_header.entries(path)
+        return ds_header.entries(drivers.located(path))
     entries = {}
     for key, entry in drivers.meta(path).items():
         attributes = {name: value for name, value in entry.items() if not name.startswith(".")}

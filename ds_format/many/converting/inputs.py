@@ -76,8 +76,8 @@ def find_inputs(words: Iterable[str], outdir: str | None) -> InputFiles:
 
 
 def has_wildcard(word: str) -> bool:
-    """Return whether a word is a pattern. The name of an existing file is not."""
-    return any(char in word for char in "*?[") and not os.path.lexists(word)
+    """Return whether a word is a pattern. The name of an existing file is not, and neither is an address."""
+    return any(char in word for char in "*?[") and not is_address(word) and not os.path.lexists(word)
 
 
 def _named(word: str, walk: _Walk) -> list[InputFile]:
