@@ -82,7 +82,7 @@ def stored_type(dataset: Any) -> StoredType:
     """Return the type of a dataset, given as h5py.h5d.DatasetID."""
     type_id = dataset.get_type()
     kind = type_id.get_class()
-    if kind == h5py.h5t.VLEN and dataset.dtype.metadata == OCTETS.metadata:
+    if kind == h5py.h5t.VLEN and type_id.get_super().equal(h5py.h5t.NATIVE_UINT8):
         return StoredType("octets")
     if kind in KINDS:
         return refused(KINDS[kind])

@@ -183,6 +183,8 @@ def test_values_and_attributes_of_all_kinds(tmp_path: Path) -> None:
             "reference": h5py.ref_dtype, "complex": "c8",
         }.items():  # fmt: skip
             file.create_dataset(name, (2,), dtype=dtype)
+        times = h5py.h5t.vlen_create(h5py.h5t.UNIX_D32LE)  # for which h5py has no dtype
+        h5py.h5d.create(file.id, b"times", times, h5py.h5s.create_simple((2,)))
     check(path)
 
 

@@ -1,0 +1,86 @@
+"""`ds verify` compares all checksums of an HDF5 file and names what is wrong; no byte is read twice while it is parsed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ds_format as ds
+from ds_format.hdf5 import read_file
+
+from .far import FarBody
+from .hostile import base
+from .test_hostile import SIGNATURES, _last, _names_of_structures
+
+SUFFIXES = {"netcdf4": (".nc", ".h5"), "latest": (".h5",)}
+"""File of `hostile` → formats as which it is checked."""
+STRUCTURES = [
+    (name, signature.encode("latin-1"), suffix)
+    for name, signatures in SIGNATURES.items()
+    for signature in signatures.split()
+    for suffix in SUFFIXES[name]
+]
+
+
+@pytest.mark.parametrize(("name", "suffix"), [(name, suffix) for name in SUFFIXES for suffix in SUFFIXES[name]])
+def test_a_whole_file(name: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(base(name).data)
+    assert [problem for problem in ds.verify(path) if problem.severity == "error"] == []
+
+
+@pytest.mark.parametrize(("name", "signature", "suffix"), STRUCTURES)
+def test_the_checksum_of_a_structure(name: str, signature: bytes, suffix: str, tmp_path: Path) -> None:
+    anatomy, path = base(name), tmp_path / f"a{suffix}"
+    structure = _last(anatomy, signature)
+    path.write_bytes(anatomy.flipped(structure))
+    wrong = [problem for problem in ds.verify(path) if problem.severity == "error"]
+    assert len(wrong) == 1
+    expected = _names_of_structures()[signature.decode("latin-1")]
+    assert re.search(rf"(?i){expected}.* at {structure.start}: checksum", wrong[0].message), wrong[0].message
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".h5"])
+@pytest.mark.parametrize(
+    "options", [{"compression": "gzip"}, {"fletcher32": True}, {"compression": "gzip", "shuffle": True}]
+)
+def test_a_chunk(options: dict[str, Any], suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    with h5py.File(path, "w", track_order=True) as file:
+        file.create_dataset("i", data=np.arange(60)).make_scale("i")
+        dataset = file.create_dataset("x", data=np.arange(60.0), chunks=(20,), **options)
+        dataset.dims[0].attach_scale(file["i"])
+        chunk = dataset.id.get_chunk_info(1)
+    data = bytearray(path.read_bytes())
+    data[chunk.byte_offset + chunk.size - 1] ^= 1
+    path.write_bytes(data)
+    [problem] = ds.verify(path)
+    assert problem.variable == "x"
+    assert f"the chunk of {chunk.size} bytes at {chunk.byte_offset} of the file: filter" in problem.message
+
+
+class OnceBody(FarBody):
+    """Counts how often each byte is read."""
+
+    def __init__(self, data: bytes):
+        super().__init__(data)
+        self.times: NDArray[np.int64] = np.zeros(len(data), np.int64)
+
+    def read(self, offset: int, size: int) -> bytes:
+        self.times[offset : offset + size] += 1
+        return super().read(offset, size)
+
+
+@pytest.mark.parametrize("name", ["netcdf4", "few", "earliest", "latest"])
+@pytest.mark.parametrize("is_netcdf", [False, True])
+def test_no_byte_is_read_twice(name: str, is_netcdf: bool) -> None:
+    """Else a file that changes meanwhile could be another one when it is used than when it was checked."""
+    body = OnceBody(base(name).data + bytes(200_000))
+    read_file(body, netcdf=is_netcdf)
+    assert body.times.max() == 1
