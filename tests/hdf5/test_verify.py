@@ -1,4 +1,4 @@
-"""`ds verify` compares all checksums of an HDF5 file and names what is wrong; no byte is read twice while it is parsed."""
+"""`ds verify` compares all checksums of an HDF5 file and names what is wrong; no byte is read twice by the parser."""
 
 from __future__ import annotations
 
