@@ -18,12 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import ds_format
 from ds_format.cli.commands import COMMANDS
 
 from .drivers.netcdf_compare import differences
+from .remote.server import Server
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
@@ -81,12 +83,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Server]:
+    """A web server with the file of the page on remote files."""
+    pressure = np.arange(24 * 90 * 180, dtype="f4").reshape(24, 90, 180) % 11 + 1000
+    dims = {"time": {".dims": ["time"]}, "pressure": {".dims": ["time", "lat", "lon"]}}
+    ds_format.write(tmp_path / "grid.ds", {"time": np.arange(24), "pressure": pressure, ".": dims})
+    server = Server({"grid.ds": (tmp_path / "grid.ds").read_bytes()})
+    (tmp_path / "grid.ds").unlink()
+    yield server
+    server.close()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
-def test_blocks_run(path: Path, pytestconfig: pytest.Config) -> None:
+def test_blocks_run(path: Path, pytestconfig: pytest.Config, host: Server) -> None:
     old = new = path.read_text()
     names: dict[str, Any] = {"__name__": path.stem}
+    if path.name == "remote.md":
+        if not all(map(is_installed, ("urllib3", "xarray"))):
+            pytest.skip("needs urllib3 and xarray")
+        names["HOST"] = host.url().rstrip("/")
     for block in blocks(old):
         if block.reason or block.language.startswith(NOT_CODE) or not all(map(is_installed, block.needs.split(", "))):
             continue
