@@ -212,6 +212,11 @@ class Uses:
         self.enums: set[str] = set()
         self.add(properties)
 
+    def update(self, other: Uses) -> None:
+        """Add what other variables use."""
+        self.dims |= other.dims
+        self.enums |= other.enums
+
     def add(self, properties: Iterable[dict[str, Any]]) -> None:
         """Add what more variables use."""
         for each in properties:

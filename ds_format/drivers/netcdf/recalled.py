@@ -7,13 +7,17 @@ place in the file before, copies of the metadata made from that one are returned
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from ...dataset import META, escape
 from ...kernels.header.memory import Original
 from ...model.conventions import BOUNDS
-from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, joinable
+from ...model.missing import settle
+from ...model.packing import is_unpacked_by
+from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, dtype_of, joinable
 from .catalog import ESCAPED, ReadScalar, Uses, dataset_record, read_variable
 from .format import PROPERTY, warn
 
@@ -51,28 +55,67 @@ class HeaderVariable(Protocol):
 V = TypeVar("V", bound=HeaderVariable)
 
 
-class _Known(NamedTuple):
-    """A variable of the file before."""
+class RecalledVariable(NamedTuple):
+    """A variable and its metadata, those of the file before if it says the same of it."""
 
     key: str
     place: Any
-    """As the header describes it."""
-    dims: Sequence[str]
+    """As the header of the first such file describes it."""
+    uses: Uses
     variable: FileVariable
+    """At its position in this file, unless it is lent; see `Memory.recall`."""
     properties: Original
+    """Metadata, with the size that the variable had in the first such file."""
+    complete: Original | None
+    """Metadata as `ds_format.read` returns them if no value is missing; only of what may be remembered."""
+    is_packed: bool
+    names_bounds: bool
 
-    def properties_at(self, place: HeaderVariable) -> dict[str, Any]:
-        """Return its properties and attributes in another file."""
-        properties = self.properties.copy()
-        properties[".size"] = list(place.shape)
+    def entry(self) -> dict[str, Any]:
+        """Return the metadata in this file."""
+        return self.properties.copy() if self.complete is None else self._sized(self.properties)
+
+    def complete_entry(self) -> dict[str, Any] | None:
+        """Return the metadata in this file as `ds_format.read` does if no value is missing; None: they depend on it."""
+        return None if self.complete is None else self._sized(self.complete)
+
+    def _sized(self, original: Original) -> dict[str, Any]:
+        properties = original.copy()
+        properties[".size"] = list(self.variable.shape or ())
         return properties
+
+
+class RecalledFile(NamedTuple):
+    """The variables of a file that were requested, and what is said of its dataset."""
+
+    variables: Iterable[RecalledVariable]
+    """Once."""
+    places: Iterable[Any]
+    """Where their values are, for `NativeValues.read_whole`; once."""
+    entry: dict[str, Any]
+    """Metadata of the dataset."""
+    meta: Mapping[str, dict[str, Any]]
+    """Metadata of these variables by their keys, for `packing.entries_to_unpack`; empty if none has packed numbers."""
+
+    def catalog(self, path: str) -> Catalog:
+        """Return the catalog of the file; the path is for warnings."""
+        catalog: Catalog = Catalog(path, False, warn)
+        for each in self.variables:
+            catalog.variables[each.key], catalog.meta[each.key] = each.variable, each.entry()
+        catalog.meta[META] = self.entry
+        return catalog
 
 
 class Memory(Generic[V]):
     """Metadata of the file before; for one call at a time. A subclass knows the form of headers."""
 
     def __init__(self) -> None:
-        self.variables: list[_Known | None] = []
+        self.variables: list[Any] = []
+        """A `RecalledVariable` each; None: it depends on its values."""
+        self.places: Sequence[V] = ()
+        """The variables of its header, of which it remembers all; otherwise nothing."""
+        self.may_be_packed = False
+        """Whether one of these has packed numbers."""
         self.dimensions: Sequence[tuple[str, int, bool]] = ()
         self.names: list[str] = []
         """Names of the dimensions."""
@@ -96,6 +139,10 @@ class Memory(Generic[V]):
         """Return the description of a variable. Its attributes may be changed, but not what is in them."""
 
     @abstractmethod
+    def position(self, place: V) -> Any:
+        """Return what `NativeValues` takes as the place of a variable."""
+
+    @abstractmethod
     def moved(self, variable: FileVariable, place: V) -> FileVariable:
         """Return a variable of the file before as it is in this file."""
 
@@ -111,17 +158,15 @@ class Memory(Generic[V]):
     def attributes(self, header: Any) -> dict[str, Any]:
         """Return the attributes of the dataset by their keys."""
 
-    def catalog(
-        self, header: Any, path: str, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
-    ) -> Catalog:
-        """Return the catalog of a file, and remember it.
+    def recall(
+        self, header: Any, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
+    ) -> RecalledFile:
+        """Return the variables of a file and their metadata, and remember them.
 
         Parameters
         ----------
         header
             With `dimensions` (names, sizes, and whether they are unlimited) and `variables`.
-        path : str
-            For warnings.
         read_scalar : callable
             See `catalog.read_catalog`.
         keys : collection of str, optional
@@ -131,40 +176,57 @@ class Memory(Generic[V]):
             Whether variables may be those of earlier files, for `NativeValues.read_whole`, which takes their positions
             as an argument. They must then not be changed.
         """
-        catalog: Catalog = Catalog(path, False, warn)
-        variables, meta = catalog.variables, catalog.meta
-        uses = Uses()
+        settings = self.settings(header)
+        if (
+            lends
+            and header.variables is self.places
+            and header.dimensions == self.dimensions
+            and self.record is not None
+            and self.record[0] == settings
+        ):
+            entry = dataset_entry(self.record[1], self.attributes(header))
+            found, places = [*self.variables], header.variables
+            if keys is not None:
+                asked = [i for i, each in enumerate(found) if _is_asked(each, keys)]
+                found, places = [found[i] for i in asked], [places[i] for i in asked]
+        else:
+            found, places, record = self._recall(header, settings, read_scalar, keys, lends)
+            entry = dataset_entry(record, self.attributes(header))
+        meta = {each.key: each.entry() for each in found} if self.may_be_packed else {}
+        return RecalledFile(found, map(self.position, places), entry, meta)
+
+    def _recall(
+        self, header: Any, settings: Any, read_scalar: ReadScalar, keys: Collection[str] | None, lends: bool
+    ) -> tuple[list[RecalledVariable], list[V], Original]:
+        """Return the variables one by one, as the header has them, too, and the settings that they do not have."""
         places: Sequence[V] = header.variables
         is_same = header.dimensions == self.dimensions and len(places) == len(self.variables)
+        self.places = ()
         if header.dimensions != self.dimensions:
             self._take_dimensions(header.dimensions)
         joins = self.joins(places)
+        found, asked, uses, may_be_packed = [], [], Uses(), False
         for i, place in enumerate(places):
-            known = self.variables[i] if i < len(self.variables) else None
-            if known is not None and self.is_same(place, known.place):
+            each = self.variables[i] if i < len(self.variables) else None
+            if each is None or not self.is_same(place, each.place):
                 # where the dimensions have other names, nothing is left in memory
-                key = known.key
-                if keys is not None and key not in keys and PARENTS.isdisjoint(known.place.attributes):
-                    uses.dims.update(known.dims)
-                    continue
-                is_lent = lends and place.shape == known.place.shape
-                variables[key] = known.variable if is_lent else self.moved(known.variable, place)
-                meta[key] = known.properties_at(place)
-            else:
                 is_same = False
-                key = escape(place.name)
-                variable, properties = self._read(i, place, joins, read_scalar)
-                if keys is None or key in keys or not PARENTS.isdisjoint(properties):
-                    variables[key], meta[key] = variable, properties
-                else:
-                    uses.add([properties])
+                each = self._read(i, place, joins, read_scalar)
+            uses.update(each.uses)
+            may_be_packed |= each.is_packed
+            if keys is None or _is_asked(each, keys):
+                is_lent = lends and place.shape == each.variable.shape
+                if place is not each.place and not is_lent:
+                    each = each._replace(variable=self.moved(each.variable, place))
+                found.append(each)
+                asked.append(place)
         del self.variables[len(places) :]
-        settings = self.settings(header)
         if not is_same or self.record is None or self.record[0] != settings:
-            uses.add(meta.values())
             self.record = settings, Original(dataset_record(self.file(header), uses, self.unlimited))
-        meta[META] = dataset_entry(self.record[1], self.attributes(header))
-        return catalog
+        self.may_be_packed = may_be_packed
+        if len(self.variables) == len(places) and None not in self.variables:
+            self.places = places
+        return found, asked, self.record[1]
 
     def joins(self, places: Sequence[V]) -> frozenset[str]:
         """Return the dimensions along which characters are joined."""
@@ -179,20 +241,33 @@ class Memory(Generic[V]):
             self.variables = []
         self.dimensions, self.names, self.unlimited = dimensions, names, unlimited
 
-    def _read(
-        self, i: int, place: V, joins: frozenset[str], read_scalar: ReadScalar
-    ) -> tuple[FileVariable, dict[str, Any]]:
+    def _read(self, i: int, place: V, joins: frozenset[str], read_scalar: ReadScalar) -> RecalledVariable:
         """Return a variable and its metadata, and remember them unless they depend on its values."""
         described = self.described(place)
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)
-        kept = Original(properties)
+        complete = None
+        if variable.kind == "number" and variable.shape and "enum" not in described.storage:
+            complete = Original(_complete(properties, dtype_of(described.code)))
+        # arrays of the header are for all files that have them, so copies are made of these properties, too
+        kept = RecalledVariable(
+            escape(place.name), place, Uses([properties]), variable, Original(properties), complete,
+            is_unpacked_by(True, properties), not PARENTS.isdisjoint(properties),
+        )  # fmt: skip
         if i < MOST:
-            self.variables[i] = None
-            if variable.kind == "number" and variable.shape and "enum" not in described.storage:
-                self.variables[i] = _Known(escape(place.name), place, list(described.dims), variable, kept)
-        return variable, kept.copy()  # arrays of the header are for all files that have them
+            self.variables[i] = None if complete is None else kept
+        return kept
+
+
+def _is_asked(variable: RecalledVariable, keys: Collection[str]) -> bool:
+    return variable.names_bounds or variable.key in keys
+
+
+def _complete(properties: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return the metadata of a variable of which no value is missing."""
+    entry: dict[str, Any] = settle(properties, np.empty(0, dtype))
+    return {name: value for name, value in entry.items() if name != ".missing"}
 
 
 def dataset_entry(record: Original, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...body.body import Body
 from ...dataset import META, Dataset, as_array, as_masked
 from ...model import packing
@@ -13,7 +15,7 @@ from ...model.missing import settle
 from ..alike import StackedValues
 from ..base import Metadata
 from ..native import NativeValues
-from .format import PROPERTY
+from .recalled import RecalledFile
 
 
 class WholeFile:
@@ -39,8 +41,8 @@ class WholeFile:
         self.values = values
 
     @abstractmethod
-    def catalog(self, keys: Collection[str] | None, lends: bool) -> Any:
-        """Return metadata and variables; see `recalled.Memory.catalog`."""
+    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
+        """Return variables and metadata; see `recalled.Memory.recall`."""
 
     @abstractmethod
     def attributes(self) -> dict[str, Any]:
@@ -75,32 +77,34 @@ class WholeFile:
             As `packing.is_unpacked_by`.
         """
         values = self.values
-        read_keys = None if full else keys
-        catalog = self.catalog(read_keys, read_keys is None)
-        variables = catalog.variables
-        # variables that are lent have the places of an earlier file
-        places = self.places() if read_keys is None else [variable.place for variable in variables.values()]
+        recalled = self.recall(None if full else keys, True)
         dataset = Dataset()
         kept: Metadata = {}
-        packed = packing.entries_to_unpack(catalog.meta, unpack)
-        for (key, variable), place in zip(variables.items(), places, strict=True):
-            entry = catalog.meta[key]
-            del entry[".missing"]
-            is_wanted = keys is None or key in keys
-            if is_wanted:
-                array = None if entry[".size"] is None else values.read_whole(variable, place)
-                if key in packed:
-                    array = None if array is None else packing.unpack(array, packed[key])
-                    entry = packing.unpacked_meta(packed[key])
-                    entry.pop(".missing", None)
-                dataset[key] = as_masked(array)
-                if PROPERTY in entry:
-                    entry = settle(entry, array)
-            if is_wanted or full:
-                kept[key] = entry
-        kept[META] = catalog.meta[META]
+        packed = packing.entries_to_unpack(recalled.meta, unpack)
+        for each, place in zip(recalled.variables, recalled.places, strict=True):
+            key, variable = each.key, each.variable
+            if keys is not None and key not in keys:
+                if full:
+                    kept[key] = without_missing(each.entry())
+                continue
+            array = None if variable.shape is None else values.read_whole(variable, place)
+            entry = None
+            if key in packed:
+                array = None if array is None else packing.unpack(array, packed[key])
+                entry = settle(without_missing(packing.unpacked_meta(packed[key])), array)
+            elif array.__class__ is np.ndarray:
+                entry = each.complete_entry()
+            dataset[key] = as_masked(array)
+            kept[key] = settle(without_missing(each.entry()), array) if entry is None else entry
+        kept[META] = recalled.entry
         dataset[META] = kept
         return dataset
+
+
+def without_missing(entry: dict[str, Any]) -> dict[str, Any]:
+    """Remove the property that only sources have, and return the metadata of a variable."""
+    entry.pop(".missing", None)
+    return entry
 
 
 class WholeFileRow:
@@ -117,9 +121,10 @@ class WholeFileRow:
 
     def __init__(self, path: str, held: WholeFile):
         self._known = held
-        catalog = held.catalog(None, False)
-        self._variables = catalog.variables
-        self.entries: Metadata = dict(catalog.meta)
+        recalled = held.recall(None, False)
+        every = [*recalled.variables]
+        self._variables = {each.key: each.variable for each in every}
+        self.entries: Metadata = {**{each.key: each.entry() for each in every}, META: recalled.entry}
         # the metadata of these depend on their values
         self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
 

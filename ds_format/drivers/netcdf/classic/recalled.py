@@ -18,7 +18,7 @@ from ....kernels.header.memory import Original
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
 from ..catalog import SENTINEL_ATTRIBUTES, ReadScalar, Uses, dataset_record, read_variable
 from ..format import MARKER, take_marker
-from ..recalled import Memory, dataset_entry, escaped
+from ..recalled import Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
 
 IDLE = 8
 """Most memories that are kept for others."""
@@ -42,6 +42,10 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
         return DescribedVariable(
             place.name, self.dims(place), place.shape, place.code, dict(place.attributes), [], True, {}, None, place
         )
+
+    def position(self, place: classic.ClassicVariable) -> classic.ClassicVariable:
+        """See `Memory`."""
+        return place
 
     def moved(self, variable: FileVariable, place: classic.ClassicVariable) -> FileVariable:
         """See `Memory`."""
@@ -68,25 +72,27 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
 _idle: list[ClassicMemory] = []
 
 
-def catalog_of(
-    header: classic.ClassicHeader,
-    path: str,
-    read_scalar: ReadScalar,
-    *,
-    keys: Collection[str] | None = None,
-    lends: bool = False,
-) -> Catalog | LargeCatalog:
-    """Return what `catalog.read_catalog` does of a header, which is not changed; parameters as of `Memory.catalog`."""
-    if keys is None and len(header.variables) > LARGE:
+def catalog_of(header: classic.ClassicHeader, path: str, read_scalar: ReadScalar) -> Catalog | LargeCatalog:
+    """Return what `catalog.read_catalog` does of a header, which is not changed."""
+    if len(header.variables) > LARGE:
         return LargeCatalog(header, read_scalar)
+    return recall(header, read_scalar).catalog(path)
+
+
+def recall(
+    header: classic.ClassicHeader, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
+) -> RecalledFile:
+    """Return the variables of a file and their metadata; parameters as of `Memory.recall`."""
+    if keys is None and len(header.variables) > LARGE:
+        return LargeCatalog(header, read_scalar).recalled()
     try:
         memory = _idle.pop()
     except IndexError:
         memory = ClassicMemory()
-    catalog = memory.catalog(header, path, read_scalar, keys, lends)
+    recalled = memory.recall(header, read_scalar, keys, lends)
     if len(_idle) < IDLE:  # after an error it may remember parts of two files
         _idle.append(memory)
-    return catalog
+    return recalled
 
 
 class LargeCatalog:
@@ -128,6 +134,14 @@ class LargeCatalog:
         self.variables = OnDemand(self._places, self._variable)
         self.meta = OnDemand(dict.fromkeys([*self._places, META]), self._entry)
         self.faults: Mapping[str, DsError] = {}
+
+    def recalled(self) -> RecalledFile:
+        """Return all of it for one pass."""
+        return RecalledFile(map(self._recalled, self._places), self._places.values(), self._entry(META), self.meta)
+
+    def _recalled(self, key: str) -> RecalledVariable:
+        variable, properties = self._read(key)
+        return RecalledVariable(key, self._places[key], Uses(), variable, Original(properties), None, False, False)
 
     def _variable(self, key: str) -> FileVariable:
         return self._read(key)[0]

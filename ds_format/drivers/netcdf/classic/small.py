@@ -8,11 +8,10 @@ from typing import Any
 
 from .... import classic
 from ....body.body import Body
-from ...library.catalog import Catalog
 from ..format import MARKER
-from ..recalled import escaped
+from ..recalled import RecalledFile, escaped
 from ..whole import WholeFile
-from .recalled import LargeCatalog, catalog_of
+from .recalled import recall
 from .source import ClassicValues
 
 
@@ -37,9 +36,9 @@ class WholeClassicFile(WholeFile):
     def __init__(self, body: Body):
         super().__init__(body, classic.read_header(body, share=True), ClassicValues(body))
 
-    def catalog(self, keys: Collection[str] | None, lends: bool) -> Catalog | LargeCatalog:
+    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
         """See `WholeFile`."""
-        return catalog_of(self.header, self.body.name, self.values.scalar, keys=keys, lends=lends)
+        return recall(self.header, self.values.scalar, keys, lends)
 
     def attributes(self) -> dict[str, Any]:
         """See `WholeFile`."""

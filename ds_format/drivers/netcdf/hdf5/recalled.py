@@ -1,4 +1,4 @@
-"""The catalog of a netCDF-4 file, reused from earlier files whose objects say the same."""
+"""The metadata of a netCDF-4 file, reused from earlier files whose objects say the same."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable
+from ....hdf5 import DatasetPlace
+from ...library.catalog import DescribedFile, DescribedVariable, FileVariable
 from ..catalog import ReadScalar
 from ..format import take_marker
-from ..recalled import Memory, escaped
+from ..recalled import Memory, RecalledFile, escaped
 from .description import FileOutline, OutlinedVariable
 
 IDLE = 8
@@ -34,6 +35,10 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
     def described(self, place: OutlinedVariable) -> DescribedVariable:
         """See `Memory`."""
         return self.outline.described(place)
+
+    def position(self, place: OutlinedVariable) -> DatasetPlace:
+        """See `Memory`."""
+        return place.place
 
     def moved(self, variable: FileVariable, place: OutlinedVariable) -> FileVariable:
         """See `Memory`."""
@@ -107,21 +112,17 @@ def _copied(value: Any) -> Any:
 _idle: list[NetCDF4Memory] = []
 
 
-def catalog_of(
-    outline: FileOutline,
-    path: str,
-    read_scalar: ReadScalar,
-    keys: Collection[str] | None = None,
-    lends: bool = False,
-) -> Catalog:
-    """Return what `catalog.read_catalog` does of a file; parameters as of `Memory.catalog`."""
+def recall(
+    outline: FileOutline, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
+) -> RecalledFile:
+    """Return the variables of a file and their metadata; parameters as of `Memory.recall`."""
     try:
         memory = _idle.pop()
     except IndexError:
         memory = NetCDF4Memory()
     memory.outline = outline
-    catalog = memory.catalog(outline, path, read_scalar, keys, lends)
+    recalled = memory.recall(outline, read_scalar, keys, lends)
     del memory.outline
     if len(_idle) < IDLE:  # after an error it may remember parts of two files
         _idle.append(memory)
-    return catalog
+    return recalled

@@ -8,11 +8,11 @@ from typing import Any
 
 from .... import hdf5
 from ....body.body import FIRST_SIZE, Body
-from ...library.catalog import Catalog
 from ..format import MARKER
+from ..recalled import RecalledFile
 from ..whole import WholeFile
 from .description import FileOutline, outline
-from .recalled import attributes_of, catalog_of, is_same
+from .recalled import attributes_of, is_same, recall
 from .source import NetCDF4Values
 
 
@@ -37,9 +37,9 @@ class WholeNetCDF4File(WholeFile):
     def __init__(self, body: Body):
         super().__init__(body, outline(hdf5.read_file(body, netcdf=True, share=True)), NetCDF4Values(body))
 
-    def catalog(self, keys: Collection[str] | None, lends: bool) -> Catalog:
+    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
         """See `WholeFile`."""
-        return catalog_of(self.header, self.body.name, self.values.scalar, keys, lends)
+        return recall(self.header, self.values.scalar, keys, lends)
 
     def attributes(self) -> dict[str, Any]:
         """See `WholeFile`."""

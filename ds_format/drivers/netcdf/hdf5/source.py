@@ -11,7 +11,7 @@ from ...native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..by_library import LIBRARY, open_by_library
 from ..format import NetCDFWarning
 from .description import FileOutline, outline
-from .recalled import catalog_of
+from .recalled import recall
 
 
 class NetCDF4Values(HDF5Values):
@@ -55,4 +55,4 @@ class NetCDF4Source(HDF5FileSource):
 
     def __init__(self, body: Body, outline: FileOutline):
         values = NetCDF4Values(body)
-        super().__init__(values, body, catalog_of(outline, body.name, values.scalar))
+        super().__init__(values, body, recall(outline, values.scalar).catalog(body.name))
