@@ -74,6 +74,12 @@ class DatasetPlace:
     chunks: StoredChunks | None = field(default=None, compare=False)
     """None: the index was not read yet."""
 
+    def moved(self, layout: HDF5Layout) -> DatasetPlace:
+        """Return the place of a dataset that differs only in where its layout says that values are."""
+        return DatasetPlace(
+            self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.simple, self.fill, self.size
+        )
+
 
 def place_of(dataset: HDF5Dataset) -> DatasetPlace:
     """Return where the values of a dataset are; nothing is read.

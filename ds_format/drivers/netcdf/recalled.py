@@ -90,7 +90,7 @@ class RecalledFile(NamedTuple):
 
     variables: Iterable[RecalledVariable]
     """Once."""
-    places: Iterable[Any]
+    positions: Iterable[Any]
     """Where their values are, for `NativeValues.read_whole`; once."""
     entry: dict[str, Any]
     """Metadata of the dataset."""
@@ -135,15 +135,15 @@ class Memory(Generic[V]):
         """Return the names of the dimensions of a variable."""
 
     @abstractmethod
-    def described(self, place: V) -> DescribedVariable:
+    def positions(self, header: Any) -> Sequence[Any]:
+        """Return where the values of the variables of a header are, as `NativeValues` takes it."""
+
+    @abstractmethod
+    def described(self, place: V, position: Any) -> DescribedVariable:
         """Return the description of a variable. Its attributes may be changed, but not what is in them."""
 
     @abstractmethod
-    def position(self, place: V) -> Any:
-        """Return what `NativeValues` takes as the place of a variable."""
-
-    @abstractmethod
-    def moved(self, variable: FileVariable, place: V) -> FileVariable:
+    def moved(self, variable: FileVariable, place: V, position: Any) -> FileVariable:
         """Return a variable of the file before as it is in this file."""
 
     @abstractmethod
@@ -185,20 +185,20 @@ class Memory(Generic[V]):
             and self.record[0] == settings
         ):
             entry = dataset_entry(self.record[1], self.attributes(header))
-            found, places = [*self.variables], header.variables
+            found, positions = [*self.variables], self.positions(header)
             if keys is not None:
                 asked = [i for i, each in enumerate(found) if _is_asked(each, keys)]
-                found, places = [found[i] for i in asked], [places[i] for i in asked]
+                found, positions = [found[i] for i in asked], [positions[i] for i in asked]
         else:
-            found, places, record = self._recall(header, settings, read_scalar, keys, lends)
+            found, positions, record = self._recall(header, settings, read_scalar, keys, lends)
             entry = dataset_entry(record, self.attributes(header))
         meta = {each.key: each.entry() for each in found} if self.may_be_packed else {}
-        return RecalledFile(found, map(self.position, places), entry, meta)
+        return RecalledFile(found, positions, entry, meta)
 
     def _recall(
         self, header: Any, settings: Any, read_scalar: ReadScalar, keys: Collection[str] | None, lends: bool
-    ) -> tuple[list[RecalledVariable], list[V], Original]:
-        """Return the variables one by one, as the header has them, too, and the settings that they do not have."""
+    ) -> tuple[list[RecalledVariable], list[Any], Original]:
+        """Return the variables one by one, where their values are, and the settings that they do not have."""
         places: Sequence[V] = header.variables
         is_same = header.dimensions == self.dimensions and len(places) == len(self.variables)
         self.places = ()
@@ -206,20 +206,20 @@ class Memory(Generic[V]):
             self._take_dimensions(header.dimensions)
         joins = self.joins(places)
         found, asked, uses, may_be_packed = [], [], Uses(), False
-        for i, place in enumerate(places):
+        for i, (place, position) in enumerate(zip(places, self.positions(header), strict=True)):
             each = self.variables[i] if i < len(self.variables) else None
-            if each is None or not self.is_same(place, each.place):
+            is_known = each is not None and self.is_same(place, each.place)
+            if not is_known:
                 # where the dimensions have other names, nothing is left in memory
                 is_same = False
-                each = self._read(i, place, joins, read_scalar)
+                each = self._read(i, place, position, joins, read_scalar)
             uses.update(each.uses)
             may_be_packed |= each.is_packed
             if keys is None or _is_asked(each, keys):
-                is_lent = lends and place.shape == each.variable.shape
-                if place is not each.place and not is_lent:
-                    each = each._replace(variable=self.moved(each.variable, place))
+                if is_known and not (lends and place.shape == each.variable.shape):
+                    each = each._replace(variable=self.moved(each.variable, place, position))
                 found.append(each)
-                asked.append(place)
+                asked.append(position)
         del self.variables[len(places) :]
         if not is_same or self.record is None or self.record[0] != settings:
             self.record = settings, Original(dataset_record(self.file(header), uses, self.unlimited))
@@ -241,9 +241,11 @@ class Memory(Generic[V]):
             self.variables = []
         self.dimensions, self.names, self.unlimited = dimensions, names, unlimited
 
-    def _read(self, i: int, place: V, joins: frozenset[str], read_scalar: ReadScalar) -> RecalledVariable:
+    def _read(
+        self, i: int, place: V, position: Any, joins: frozenset[str], read_scalar: ReadScalar
+    ) -> RecalledVariable:
         """Return a variable and its metadata, and remember them unless they depend on its values."""
-        described = self.described(place)
+        described = self.described(place, position)
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)

@@ -81,7 +81,7 @@ class WholeFile:
         dataset = Dataset()
         kept: Metadata = {}
         packed = packing.entries_to_unpack(recalled.meta, unpack)
-        for each, place in zip(recalled.variables, recalled.places, strict=True):
+        for each, place in zip(recalled.variables, recalled.positions, strict=True):
             key, variable = each.key, each.variable
             if keys is not None and key not in keys:
                 if full:

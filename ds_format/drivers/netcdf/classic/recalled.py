@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -37,21 +37,23 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
         """Look names up; see `Memory`."""
         return [self.names[dim] for dim in place.dims]
 
-    def described(self, place: classic.ClassicVariable) -> DescribedVariable:
+    def positions(self, header: classic.ClassicHeader) -> Sequence[classic.ClassicVariable]:
+        """See `Memory`."""
+        return header.variables
+
+    def described(self, place: classic.ClassicVariable, position: classic.ClassicVariable) -> DescribedVariable:
         """See `Memory`."""
         return DescribedVariable(
-            place.name, self.dims(place), place.shape, place.code, dict(place.attributes), [], True, {}, None, place
+            place.name, self.dims(place), place.shape, place.code, dict(place.attributes), [], True, {}, None, position
         )
 
-    def position(self, place: classic.ClassicVariable) -> classic.ClassicVariable:
-        """See `Memory`."""
-        return place
-
-    def moved(self, variable: FileVariable, place: classic.ClassicVariable) -> FileVariable:
+    def moved(
+        self, variable: FileVariable, place: classic.ClassicVariable, position: classic.ClassicVariable
+    ) -> FileVariable:
         """See `Memory`."""
         return FileVariable(
             name=variable.name, type=variable.type, kind=variable.kind, shape=place.shape, length=None,
-            size=variable.size, chunk=None, sentinels=variable.sentinels, mark=None, is_decoded=False, place=place,
+            size=variable.size, chunk=None, sentinels=variable.sentinels, mark=None, is_decoded=False, place=position,
             growing=(), sought=variable.sought,
         )  # fmt: skip
 
@@ -152,7 +154,8 @@ class LargeCatalog:
         return Original(self._read(key)[1]).copy()
 
     def _read(self, key: str) -> tuple[FileVariable, dict[str, Any]]:
-        described = self._form.described(self._places[key])
+        place = self._places[key]
+        described = self._form.described(place, place)
         return read_variable(described, self._unlimited, self._joins, self._scalar)
 
     def _scalar(self, place: classic.ClassicVariable) -> NDArray[Any] | None:

@@ -53,8 +53,7 @@ class OutlinedVariable(NamedTuple):
     attributes: dict[str, Any]
     """Attributes of the dataset."""
     dataset: HDF5Dataset
-    place: DatasetPlace
-    """Where its values are."""
+    """That of the first file which says the same of it. Addresses in it may differ."""
 
 
 class FileOutline(NamedTuple):
@@ -64,15 +63,18 @@ class FileOutline(NamedTuple):
     dimensions: list[tuple[str, int, bool]]
     groups: list[DescribedGroup]
     variables: list[OutlinedVariable]
+    places: list[DatasetPlace]
+    """Where the values of each variable are."""
     enums: EnumTypes
 
-    def described(self, variable: OutlinedVariable) -> DescribedVariable:
+    def described(self, variable: OutlinedVariable, place: DatasetPlace) -> DescribedVariable:
         """Return the description of a variable; its attributes may be changed, but not what is in them."""
-        return _described(variable, self.enums)
+        return _described(variable, place, self.enums)
 
     def file(self) -> DescribedFile:
         """Return the description of the file."""
-        variables = [_described(variable, self.enums) for variable in self.variables]
+        pairs = zip(self.variables, self.places, strict=True)
+        variables = [_described(variable, place, self.enums) for variable, place in pairs]
         return DescribedFile(self.format, self.dimensions, self.groups, variables, list(self.enums.records.items()))
 
 
@@ -112,7 +114,7 @@ _recent: list[tuple[HDF5File, FileOutline]] = []
 
 
 def _outline_again(file: HDF5File, known: HDF5File, old: FileOutline) -> FileOutline | None:
-    """Return the outline of a file whose datasets are in the same places as those of a file before, and say the same.
+    """Return the outline of a file whose datasets say the same as those of a file before, wherever they are.
 
     None if they do not. The attributes of groups may differ.
     """
@@ -121,16 +123,51 @@ def _outline_again(file: HDF5File, known: HDF5File, old: FileOutline) -> FileOut
         return None
     for new, before in zip(datasets, known.datasets, strict=True):
         # attributes first: equal ones may have other types
-        if new.attributes is not before.attributes or new != before:
+        if new.attributes is not before.attributes or not _is_same_but_for_addresses(new, before):
             return None
+    if not _have_same_scales(datasets, known.datasets):
+        return None
     if file.types != known.types or [each.name for each in file.groups] != [each.name for each in known.groups]:
         return None
-    # the place of a variable in chunks keeps their index, which may differ
-    variables = [
-        each if each.dataset.layout.chunk is None else each._replace(place=place_of(each.dataset))
-        for each in old.variables
+    layouts = {each.name: each.layout for each in datasets}
+    places = [
+        place.moved(layouts[variable.dataset.name]) for variable, place in zip(old.variables, old.places, strict=True)
     ]
-    return old._replace(format=_format(file), groups=_groups(file), variables=variables)
+    return old._replace(format=_format(file), groups=_groups(file), places=places)
+
+
+def _is_same_but_for_addresses(new: HDF5Dataset, before: HDF5Dataset) -> bool:
+    """Return whether datasets say the same, except for their addresses and hidden attributes."""
+    layout, other = new.layout, before.layout
+    return (
+        new.name == before.name
+        and new[3:6] == before[3:6]
+        and new[7:12] == before[7:12]
+        and layout[2:] == other[2:]
+        and layout.kind == other.kind
+        and (layout.address is None) is (other.address is None)
+    )
+
+
+def _have_same_scales(datasets: list[HDF5Dataset], known: list[HDF5Dataset]) -> bool:
+    """Return whether hidden attributes say the same, with datasets in the same places of a list for their addresses."""
+    pairs = [*zip(datasets, known, strict=True)]
+    if all(new.address == before.address and new.hidden == before.hidden for new, before in pairs):
+        return True
+    numbers = {each.address: i for i, each in enumerate(datasets)}
+    known_numbers = {each.address: i for i, each in enumerate(known)}
+    try:
+        return all(_numbered(new.hidden, numbers) == _numbered(before.hidden, known_numbers) for new, before in pairs)
+    except KeyError:
+        return False
+
+
+def _numbered(hidden: dict[str, Any], numbers: dict[int, int]) -> dict[str, Any]:
+    """Return hidden attributes with numbers of datasets for their addresses."""
+    lists = hidden.get("DIMENSION_LIST")
+    if type(lists) is not tuple:
+        return hidden
+    return {**hidden, "DIMENSION_LIST": [[numbers[address] for address in each] for each in lists]}
 
 
 def _format(file: HDF5File) -> str:
@@ -151,11 +188,13 @@ def _outline(file: HDF5File) -> FileOutline:
     found = [_placed(dataset, scales) for dataset in file.datasets if not scales.is_pure(dataset)]
     enums = EnumTypes(file.types)
     # only now all dimensions have their lengths
-    variables = [_outlined(name, dims, dataset, enums) for name, dims, dataset in found]
+    outlined = [_outlined(name, dims, dataset, enums) for name, dims, dataset in found]
+    variables = [variable for variable, _ in outlined]
     if len({variable.name for variable in variables}) != len(variables):
         raise Unusual("two variables have the same name")
     dimensions = scales.dimensions([group.name for group in file.groups])
-    return FileOutline(_format(file), dimensions, _groups(file), variables, enums)
+    places = [place for _, place in outlined]
+    return FileOutline(_format(file), dimensions, _groups(file), variables, places, enums)
 
 
 def _placed(dataset: HDF5Dataset, scales: _Scales) -> tuple[str, list[_Dimension], HDF5Dataset]:
@@ -191,7 +230,10 @@ def _code(type_: HDF5Type, name: str) -> str:
     raise Unusual(f'the variable "{name}" is of the kind "{kind}" of {size} bytes')
 
 
-def _outlined(name: str, dims: list[_Dimension], dataset: HDF5Dataset, enums: EnumTypes) -> OutlinedVariable:
+def _outlined(
+    name: str, dims: list[_Dimension], dataset: HDF5Dataset, enums: EnumTypes
+) -> tuple[OutlinedVariable, DatasetPlace]:
+    """Return the outline of a variable, and where its values are."""
     type_, attributes = dataset.type, dataset.attributes
     shape = tuple([each.size for each in dims])
     if type_.kind == "enum":
@@ -207,11 +249,12 @@ def _outlined(name: str, dims: list[_Dimension], dataset: HDF5Dataset, enums: En
     except FormatError as error:
         raise error.at(variable=name)
     names = [each.name for each in dims]
-    return OutlinedVariable(name, names, shape, _code(type_, name), _checked(attributes, name), dataset, place)
+    variable = OutlinedVariable(name, names, shape, _code(type_, name), _checked(attributes, name), dataset)
+    return variable, place
 
 
-def _described(variable: OutlinedVariable, enums: EnumTypes) -> DescribedVariable:
-    name, dims, shape, code, attributes, dataset, place = variable
+def _described(variable: OutlinedVariable, place: DatasetPlace, enums: EnumTypes) -> DescribedVariable:
+    name, dims, shape, code, attributes, dataset = variable
     type_, chunk = dataset.type, dataset.layout.chunk
     storage: dict[str, Any] = {}
     if type_.dtype is not None and type_.dtype.byteorder == ">":

@@ -32,20 +32,20 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
         """See `Memory`."""
         return place.dims
 
-    def described(self, place: OutlinedVariable) -> DescribedVariable:
+    def positions(self, header: FileOutline) -> list[DatasetPlace]:
         """See `Memory`."""
-        return self.outline.described(place)
+        return header.places
 
-    def position(self, place: OutlinedVariable) -> DatasetPlace:
+    def described(self, place: OutlinedVariable, position: DatasetPlace) -> DescribedVariable:
         """See `Memory`."""
-        return place.place
+        return self.outline.described(place, position)
 
-    def moved(self, variable: FileVariable, place: OutlinedVariable) -> FileVariable:
+    def moved(self, variable: FileVariable, place: OutlinedVariable, position: DatasetPlace) -> FileVariable:
         """See `Memory`."""
         return FileVariable(
             name=variable.name, type=variable.type, kind=variable.kind, shape=place.shape, length=None,
             size=variable.size, chunk=variable.chunk, sentinels=variable.sentinels, mark=None, is_decoded=False,
-            place=place.place, growing=variable.growing, sought=variable.sought,
+            place=position, growing=variable.growing, sought=variable.sought,
         )  # fmt: skip
 
     def settings(self, header: FileOutline) -> Any:

@@ -51,7 +51,7 @@ class WholeNetCDF4File(WholeFile):
 
     def places(self) -> Sequence[hdf5.DatasetPlace]:
         """See `WholeFile`."""
-        return [variable.place for variable in self.header.variables]
+        return self.header.places
 
     def is_alike(self, known: WholeNetCDF4File) -> bool:
         """Compare what all objects say."""

@@ -121,6 +121,79 @@ def test_metadata_are_recalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert told(ds.read(paths[1], unpack=False)) == expected
 
 
+def elsewhere(path: Path, i: int, dims: tuple[str, str] = ("x", "y"), level: int = 4) -> Path:
+    """Make a file whose objects are where those of others are not: the text before them is longer."""
+    with netCDF4.Dataset(path, "w") as file:
+        for dim in ("x", "y"):
+            file.createDimension(dim, 3)
+        file.set_fill_off()
+        file.createVariable("filler", "i4", ("x",), zlib=True)[:] = i
+        file["filler"].note = "n" * 100
+        file.sync()
+        file.title = "t" * (1 + 700 * i)
+        file.sync()
+        for name in ("u", "v"):
+            variable = file.createVariable(name, "f8", dims, zlib=True, complevel=level)
+            variable.units = "m"
+            variable[:] = np.random.default_rng(i).random((3, 3))
+            file.sync()
+    return path
+
+
+def test_files_that_say_the_same_elsewhere_are_recalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [elsewhere(tmp_path / f"{i}.nc", i) for i in range(3)]
+    addresses = {hdf5.read_file(open_body(path)).datasets[-1].address for path in paths}
+    assert len(addresses) == len(paths)
+    expected = []
+    for path in paths:
+        description._recent.clear()
+        expected.append(fresh(path))
+    monkeypatch.setattr(description, "_outline", None)
+    for i in (0, 1, 2, 0, 2, 1):
+        assert told(ds.read(paths[i], unpack=False)) == expected[i]
+        with ds.open(paths[i]) as file:
+            assert repr(file["v"][...]) == expected[i]["v"]
+            handle = pickle.loads(pickle.dumps(file["u"].handle()))
+        assert repr(handle.read()) == expected[i]["u"]
+
+
+@pytest.mark.parametrize("change", [{"dims": ("y", "x")}, {"level": 5}])
+@pytest.mark.parametrize("i", [0, 1])
+def test_what_is_said_of_other_dimensions_is_not_recalled(tmp_path: Path, change: dict[str, Any], i: int) -> None:
+    """The references to dimensions are not compared by their addresses, but by the dimensions there."""
+    paths = [elsewhere(tmp_path / "a.nc", 0), elsewhere(tmp_path / "b.nc", i, **change)]
+    description._recent.clear()
+    expected = [fresh(path) for path in paths]
+    assert expected[0]["."]["v"] != expected[1]["."]["v"]
+    for path, each in [*zip(paths, expected, strict=True)] * 2:
+        assert told(ds.read(path, unpack=False)) == each
+
+
+def test_a_reference_to_no_dimension_is_not_recalled(tmp_path: Path) -> None:
+    paths = [elsewhere(tmp_path / f"{i}.nc", i) for i in range(2)]
+    files = [hdf5.read_file(open_body(path), netcdf=True, share=True) for path in paths]
+    description.outline(files[0])
+    assert "v" in [each.name for each in description.outline(files[1]).variables]
+    changed = files[1].datasets[-1]
+    hidden = {**changed.hidden, "DIMENSION_LIST": ((1,), (1,))}
+    broken = files[1]._replace(datasets=[*files[1].datasets[:-1], changed._replace(hidden=hidden)])
+    with pytest.raises(hdf5.Unusual, match="does not name all of its dimensions"):
+        description.outline(broken)
+
+
+def test_metadata_of_a_variable_without_missing_values_are_not_those_of_others(tmp_path: Path) -> None:
+    """What is settled once for all files holds only where nothing is missing."""
+    paths = [tmp_path / "a.nc", tmp_path / "b.nc"]
+    for path, n in zip(paths, (3, 2), strict=True):
+        with netCDF4.Dataset(path, "w") as file:
+            file.createDimension("x", 3)
+            file.createVariable("v", "f8", ("x",))[:n] = 1
+    expected = [fresh(path) for path in paths]
+    assert [each["."]["v"][".netcdf"]["fill"] for each in expected] == ["unused", "default"]
+    for path, each in [*zip(paths, expected, strict=True)] * 2:
+        assert told(ds.read(path, unpack=False)) == each
+
+
 def test_the_index_of_chunks_is_that_of_the_file(tmp_path: Path) -> None:
     """Files that say the same in the same places may have their chunks elsewhere."""
     paths = [tmp_path / "a.nc", tmp_path / "b.nc"]
