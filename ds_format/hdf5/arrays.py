@@ -77,8 +77,9 @@ class DatasetPlace:
     def moved(self, layout: HDF5Layout) -> DatasetPlace:
         """Return the place of a dataset that differs only in where its layout says that values are."""
         return DatasetPlace(
-            self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.simple, self.fill, self.size
-        )
+            self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.simple, self.fill,
+            self.size, self.padding,
+        )  # fmt: skip
 
 
 def place_of(dataset: HDF5Dataset) -> DatasetPlace:

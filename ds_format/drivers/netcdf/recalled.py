@@ -207,12 +207,11 @@ class Memory(Generic[V]):
         joins = self.joins(places)
         found, asked, uses, may_be_packed = [], [], Uses(), False
         for i, (place, position) in enumerate(zip(places, self.positions(header), strict=True)):
-            each = self.variables[i] if i < len(self.variables) else None
-            is_known = each is not None and self.is_same(place, each.place)
-            if not is_known:
-                # where the dimensions have other names, nothing is left in memory
-                is_same = False
-                each = self._read(i, place, position, joins, read_scalar)
+            known: RecalledVariable | None = self.variables[i] if i < len(self.variables) else None
+            # where the dimensions have other names, nothing is left in memory
+            is_known = known is not None and self.is_same(place, known.place)
+            is_same = is_same and is_known
+            each = known if known is not None and is_known else self._read(i, place, position, joins, read_scalar)
             uses.update(each.uses)
             may_be_packed |= each.is_packed
             if keys is None or _is_asked(each, keys):
