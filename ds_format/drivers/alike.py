@@ -15,6 +15,9 @@ remembered in            key                                         skipped if 
 `codec.line`             the bytes of an unusual header              reading it; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
 `kernels.hdf5`           the bytes of all attributes of an object    reading them; equal bytes give the same object
+`drivers.netcdf.hdf5`    these objects, everything else in the       relating variables to dimensions
+(`description`)          records of datasets but addresses, and the
+                         datasets that references name
 `drivers.netcdf`         these objects or equal attributes, the      making metadata; copies are made. Not for text, and
 (`recalled`)             name, type and storage of the variable,     scalars with missing values: values decide
                          and the names of all dimensions

@@ -86,7 +86,7 @@ class RecalledVariable(NamedTuple):
 
 
 class RecalledFile(NamedTuple):
-    """The variables of a file that were requested, and what is said of its dataset."""
+    """The requested variables of a file, and the metadata of its dataset."""
 
     variables: Iterable[RecalledVariable]
     """Once."""
