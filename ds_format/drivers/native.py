@@ -62,21 +62,20 @@ class NativeValues(Reading):
             If the values are damaged.
         """
 
-    def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
-        """Return all numbers of a variable in memory, in which none is missing; None: there is a slower way."""
+    def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
+        """Return all numbers of a variable in memory, and whether some may be missing; None: there is a slower way."""
         try:
-            values, may_miss = self._values(place, None, variable.sought)
+            return self._values(place, None, variable.sought)
         except TruncatedError:
             return None
-        return None if may_miss else values
 
     def read_whole(self, variable: FileVariable, place: Any) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
         if self._body.memory is not None and variable.kind == "number" and variable.shape:
-            # enough for a small file without missing values
-            values = self._whole(variable, place)
-            if values is not None:
-                return values
+            # enough for a small file
+            found = self._whole(variable, place)
+            if found is not None:
+                return self._finished(variable, *found) if found[1] else found[0]
         if variable.place is not place:
             variable = replace(variable, place=place)
         return super().read_variable(variable, None)
@@ -130,14 +129,13 @@ class HDF5Values(NativeValues):
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return hdf5.values(self._body, place, slices, sought, as_text=self.as_text)
 
-    def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
+    def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
         if variable.shape != place.shape:
             return None
         try:
-            values, may_miss = hdf5.values(self._body, place, None, variable.sought)
+            return hdf5.values(self._body, place, None, variable.sought)
         except (DsError, hdf5.Unusual):
             return None  # the slower way tells the reason
-        return None if may_miss else values
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:

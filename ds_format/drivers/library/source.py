@@ -114,6 +114,10 @@ class Reading(ABC):
             # one string of an object array comes without an array, which must not cut NULs off
             raw = np.asarray(raw) if isinstance(raw, (np.ndarray, np.generic)) else strings.as_objects(raw)[0]
             may_miss = slabs.may_miss
+        return self._finished(variable, raw, may_miss)
+
+    def _finished(self, variable: FileVariable, raw: NDArray[Any], may_miss: bool) -> Any:
+        """Return values that were read as ds has them, and warn if missing ones are marked in several ways."""
         counts = [0] * len(variable.sentinels)
         values = self._decode(variable, raw, counts, may_miss)
         if may_miss:

@@ -212,3 +212,19 @@ def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
     path.write_bytes(content[:text] + b"A" + content[text + 1 :])
     [problem] = ds.verify(path)
     assert (problem.variable, problem.severity) == (None, "error") and "checksum" in problem.message
+
+
+def test_values_with_missing_ones_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, n_reads, read = tmp_path / "a.nc", [0], hdf5.values
+
+    def counting(*args: Any, **options: Any) -> Any:
+        n_reads[0] += 1
+        return read(*args, **options)
+
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 20)
+        variable = file.createVariable("v", "i4", ("x",), zlib=True, fletcher32=True, chunksizes=(7,), fill_value=-9)
+        variable[:] = np.ma.masked_equal(np.arange(20), 3)
+    monkeypatch.setattr(hdf5, "values", counting)
+    assert ds.read(path)["v"].mask.tolist() == [i == 3 for i in range(20)]
+    assert n_reads == [1]
