@@ -26,7 +26,6 @@ from ..model.missing import SENTINEL_ATTRIBUTES
 from ..views import subset
 from . import reading
 from .coders import OBJECTS, refusal
-from .entrypoint import SUFFIX
 
 MIN_CHUNKED = 8 << 20
 """Bytes up to which a variable is one chunk."""
@@ -182,7 +181,7 @@ def _handle(source: Any, key: str) -> Readable:
 
 def _source(path: Any) -> Any:
     """Return an open ds or NetCDF file, which its content decides unless it has the suffix of ds files."""
-    if suffix_of(path) != SUFFIX:
+    if suffix_of(path) not in drivers.FORMATS["ds"].suffixes:
         body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix_of(path) else 0)
         if body.head(FIRST_SIZE).startswith((*signatures.CLASSIC_NETCDF, signatures.HDF5)):
             return drivers.open_source(path, drivers.FORMATS["netcdf"], body=body)
