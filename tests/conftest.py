@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -65,6 +66,18 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and option.dist == "no":
         option.numprocesses = min(MOST_WORKERS, cores())
         option.dist = "worksteal"
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_configure_node(node: Any) -> None:
+    """Send the selection to a worker, which parses the command line alone and would run slow tests, too."""
+    node.workerinput["markexpr"] = node.config.option.markexpr
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Select in a worker what the whole run selects."""
+    if hasattr(config, "workerinput"):
+        config.option.markexpr = config.workerinput["markexpr"]
 
 
 @pytest.fixture(autouse=True)

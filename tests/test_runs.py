@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,3 +72,22 @@ def test_a_run_that_is_watched_has_one_process(options: dict[str, Any]) -> None:
 
 def test_a_given_number_of_workers_is_kept() -> None:
     assert shaped(["tests"], numprocesses=0) == (0, "not slow")
+
+
+def test_workers_leave_out_slow_tests(tmp_path: Path) -> None:
+    """Each worker selects for itself."""
+    pytest.importorskip("xdist")
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    for name in ("__init__.py", "conftest.py", "torch_stand_in.py"):
+        shutil.copy(ROOT / "tests" / name, tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    (tests / "test_two.py").write_text(
+        "import pytest\n\ndef test_quick(): ...\n\n@pytest.mark.slow\ndef test_slow(): raise ValueError\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
