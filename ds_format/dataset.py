@@ -39,7 +39,10 @@ class Dataset(dict[str, Any]):
 
     Examples
     --------
-    >>> Dataset({"x": np.arange(3.0), ".": {"x": {".dims": ["t"], "units": "m"}, ".": {"title": "Three"}}})
+    >>> Dataset({
+    ...     "x": np.arange(3.0),
+    ...     ".": {"x": {".dims": ["t"], "units": "m"}, ".": {"title": "Three"}},
+    ... })
     <ds_format.Dataset: 1 variable, 24 B>
     dims: t: 3
       name  type     dims  size  units

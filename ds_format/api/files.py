@@ -282,7 +282,9 @@ def write(filename: Path, d: Mapping[str, Any], **options: Unpack[WriteOptions])
     Examples
     --------
     >>> import ds_format as ds
-    >>> ds.write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
+    >>> ds.write(
+    ...     "rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}}
+    ... )
     >>> ds.read("rain.ds")["rain"].tolist()
     [0.0, None, 2.5]
     """

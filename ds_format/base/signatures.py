@@ -47,7 +47,12 @@ def describe(first: bytes | bytearray | memoryview) -> str:
 
     Examples
     --------
-    >>> describe(b"CDF\x01\0\0\0\0"), describe(b"<!DOCTYPE html>"), describe(b"station;rain"), describe(b"\0\1")
+    >>> (
+    ...     describe(b"CDF\x01\0\0\0\0"),
+    ...     describe(b"<!DOCTYPE html>"),
+    ...     describe(b"station;rain"),
+    ...     describe(b"\0\1"),
+    ... )
     ('a classic NetCDF file', 'an HTML page', "text: 'station;rain'", "b'\\x00\\x01'")
     """
     start = bytes(first[:N])

@@ -114,7 +114,10 @@ def read_many(
     --------
     >>> from ds_format import write
     >>> for day in range(3):
-    ...     write(f"day{day}.ds", {"t": [day], "x": [day / 2], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
+    ...     write(
+    ...         f"day{day}.ds",
+    ...         {"t": [day], "x": [day / 2], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}},
+    ...     )
     >>> [dataset["x"].tolist() for dataset in read_many(["day0.ds", "day1.ds"])]
     [[0.0], [0.5]]
     >>> read_many(["day0.ds", "day1.ds", "day2.ds"], "x", dim="t")["x"]

@@ -38,7 +38,10 @@ def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iter
 
     Examples
     --------
-    >>> list(named("x", {"coordinates": "lat lon"}, COORDINATES)), list(named("a/x", {"bounds": "b"}, ["bounds"]))
+    >>> (
+    ...     list(named("x", {"coordinates": "lat lon"}, COORDINATES)),
+    ...     list(named("a/x", {"bounds": "b"}, ["bounds"])),
+    ... )
     (['lat', 'lon'], ['a/b', 'b'])
     """
     group = unescape(key).rpartition("/")

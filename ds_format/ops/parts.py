@@ -105,7 +105,11 @@ def select(
 
     Examples
     --------
-    >>> d = {"t": [1, 2, 3], "x": [16.0, 18.0, 21.0], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}}
+    >>> d = {
+    ...     "t": [1, 2, 3],
+    ...     "x": [16.0, 18.0, 21.0],
+    ...     ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}},
+    ... }
     >>> select(d, between={"t": (2, None)})
     >>> d["x"]
     array([18., 21.])
@@ -276,7 +280,11 @@ def merge(
 
     Examples
     --------
-    >>> d1 = {"time": [1, 2], "x": [16.0, 18.0], ".": {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}}}
+    >>> d1 = {
+    ...     "time": [1, 2],
+    ...     "x": [16.0, 18.0],
+    ...     ".": {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}},
+    ... }
     >>> d2 = {"time": [3], "x": [None], ".": {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}}}
     >>> merged = merge([d1, d2], "time")
     >>> merged["time"].tolist()

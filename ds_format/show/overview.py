@@ -86,7 +86,11 @@ def some_values(data: Any) -> str:
 
     Examples
     --------
-    >>> some_values(np.arange(10) / 4), some_values(np.ma.masked_equal([1, 2], 2)), some_values("a text")
+    >>> (
+    ...     some_values(np.arange(10) / 4),
+    ...     some_values(np.ma.masked_equal([1, 2], 2)),
+    ...     some_values("a text"),
+    ... )
     ('0, 0.25, 0.5, ..., 2.25', '1, --', "'a text'")
     """
     if isinstance(data, (bool, int, float, str, bytes, np.generic)):
@@ -364,7 +368,11 @@ def text(dataset: Mapping[Any, Any]) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> meta = {"t": {".dims": ["time"], "units": "K"}, "time": {".dims": ["time"]}, ".": {"title": "a day"}}
+    >>> meta = {
+    ...     "t": {".dims": ["time"], "units": "K"},
+    ...     "time": {".dims": ["time"]},
+    ...     ".": {"title": "a day"},
+    ... }
     >>> print(text({"t": np.zeros(24), "time": np.arange(24), ".": meta}))
     <ds_format.Dataset: 2 variables, 384 B>
     dims: time: 24

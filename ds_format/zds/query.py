@@ -172,7 +172,11 @@ def predicate(where: Where | None) -> Callable[[Document], Any] | None:
     Examples
     --------
     >>> from ds_format.zds.query import predicate
-    >>> documents = [{"_id": "a", "age": 30, "tags": ["x"]}, {"_id": "b", "age": "old"}, {"_id": "c", "age": 8}]
+    >>> documents = [
+    ...     {"_id": "a", "age": 30, "tags": ["x"]},
+    ...     {"_id": "b", "age": "old"},
+    ...     {"_id": "c", "age": 8},
+    ... ]
     >>> def ids(where):
     ...     return [document["_id"] for document in filter(predicate(where), documents)]
     >>> ids({"age": {"ge": 8, "lt": 30}}), ids({"tags": {"contains": "x"}}), ids("tags.0=x")

@@ -69,7 +69,12 @@ class ZDSStore:
     ...     store.put("cat", {"legs": 4})
     ...     store["hen"] = {"legs": 2, "wings": 2}
     >>> with ZDSStore.open("animals", "train") as store:
-    ...     len(store), store["cat"], list(store), [bird["_id"] for bird in store.scan(where="wings>=2")]
+    ...     (
+    ...         len(store),
+    ...         store["cat"],
+    ...         list(store),
+    ...         [bird["_id"] for bird in store.scan(where="wings>=2")],
+    ...     )
     (2, {'_id': 'cat', 'legs': 4}, ['cat', 'hen'], ['hen'])
     """
 

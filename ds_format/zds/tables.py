@@ -169,7 +169,10 @@ def to_zds(
     >>> from ds_format.zds.tables import to_zds
     >>> from ds_format.zds.store import ZDSStore
     >>> pandas = library("pandas", "ds-format-cython[pandas]")
-    >>> to_zds(pandas.DataFrame({"t": [pandas.Timestamp("2026-01-02"), None]}, index=["a", "b"]), "times.zds")
+    >>> to_zds(
+    ...     pandas.DataFrame({"t": [pandas.Timestamp("2026-01-02"), None]}, index=["a", "b"]),
+    ...     "times.zds",
+    ... )
     >>> with ZDSStore.open("times.zds") as store:
     ...     list(store.scan())
     [{'_id': 'a', 't': '2026-01-02T00:00:00'}, {'_id': 'b'}]
@@ -316,7 +319,10 @@ def from_arrow(
     >>> from ds_format.zds.tables import from_arrow
     >>> from ds_format.base.optional import library
     >>> from ds_format.zds.store import ZDSStore
-    >>> table = library("pyarrow", "ds-format-cython[arrow]").table({"sku": ["a1", "a2"], "price": [1.5, None]})
+    >>> table = library("pyarrow", "ds-format-cython[arrow]").table({
+    ...     "sku": ["a1", "a2"],
+    ...     "price": [1.5, None],
+    ... })
     >>> from_arrow(table, "stock.zds", id_column="sku")
     >>> with ZDSStore.open("stock.zds") as store:
     ...     list(store.scan())
@@ -386,7 +392,9 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
     >>> with ZDSStore.open("people.zds", mode="w") as store:
     ...     store.put("ann", {"age": 30, "home": {"city": "Oslo"}})
     ...     store.put("bob", {"age": 8})
-    >>> sql("people.zds", 'SELECT _id, home.city FROM "default" WHERE age > $age', {"age": 10}).fetchall()
+    >>> sql(
+    ...     "people.zds", 'SELECT _id, home.city FROM "default" WHERE age > $age', {"age": 10}
+    ... ).fetchall()
     [('ann', 'Oslo')]
     """
     duckdb = library("duckdb", "ds-format-cython[duckdb]")

@@ -286,7 +286,9 @@ class ZIterableDataset(TorchLike):
     >>> from ds_format.zds.training import ZIterableDataset
     >>> with ZDSStore.open("numbers.zds", mode="w") as store:
     ...     _ = store.put_many({"_id": f"n{i}", "x": i} for i in range(10))
-    >>> dataset = ZIterableDataset.from_store("numbers.zds", where="x>=3").map(lambda document: document["x"])
+    >>> dataset = ZIterableDataset.from_store("numbers.zds", where="x>=3").map(
+    ...     lambda document: document["x"]
+    ... )
     >>> list(dataset.batch(3)), list(dataset.skip(1).take(2))
     ([[3, 4, 5], [6, 7, 8], [9]], [4, 5])
     >>> shuffled = dataset.shuffle(buffer=4, seed=1)

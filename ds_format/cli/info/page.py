@@ -355,7 +355,9 @@ def wrapped(cells: Sequence[Cell], width: int, *, indent: int = 0, hanging: int 
 
     Examples
     --------
-    >>> wrapped([[("one", "")], [("two", "key")], [("three times", "")]], 20, indent=2, hanging=4, gap="; ")
+    >>> wrapped(
+    ...     [[("one", "")], [("two", "key")], [("three times", "")]], 20, indent=2, hanging=4, gap="; "
+    ... )
     [[('  ', ''), ('one', ''), ('; ', ''), ('two', 'key'), (';', '')], [('    ', ''), ('three times', '')]]
     """
     lines: list[Line] = []

@@ -3,7 +3,13 @@
 A document has an `_id`, and a member for each variable that has the dimension, without that dimension. Variables of
 groups are in objects::
 
-    {"_id": "0", "time": 6.0, "pressure": [[1000.0, null], [999.5, "NaN"]], "name": "Brno", "wind": {"speed": 2.5}}
+    {
+        "_id": "0",
+        "time": 6.0,
+        "pressure": [[1000.0, null], [999.5, "NaN"]],
+        "name": "Brno",
+        "wind": {"speed": 2.5},
+    }
 
 The sidecar file is `collections/NAME/meta/dataset.ds`. Archives are written with one collection. Archives and folders
 are read, and several collections are groups.
