@@ -1,4 +1,4 @@
-"""Makers of netCDF-4 and HDF5 files, by all programs that are there. `MAKERS` has them by name."""
+"""Makers of netCDF-4 and HDF5 files, by all installed programs. `MAKERS` has them by name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import h5py
 import netCDF4
 import numpy as np
+import pytest
 import xarray as xr
 
 
@@ -29,11 +30,9 @@ class Maker(NamedTuple):
     reason: str | None = None
     """The reason why the package leaves it to the library as a whole; None: it does not."""
 
-    def missing(self) -> str | None:
-        """Return what is not there; None if the file can be made."""
-        if self.needs is None or shutil.which(self.needs) or importlib.util.find_spec(self.needs):
-            return None
-        return f"{self.needs} is not installed"
+    def is_possible(self) -> bool:
+        """Return whether the program or module is installed."""
+        return self.needs is None or bool(shutil.which(self.needs) or importlib.util.find_spec(self.needs))
 
 
 MAKERS: dict[str, Maker] = {}
@@ -572,3 +571,19 @@ for _name, _words in {
     "cdo_classic": "cdo -s -f nc4c copy {0} {1}",
 }.items():
     MAKERS[_name] = Maker(partial(converted, words=_words), _words.split()[0])
+
+
+PROGRAMS = {maker.needs: maker.is_possible() for maker in MAKERS.values() if maker.needs is not None}
+"""Programs and modules → whether they are installed."""
+
+for _name in [name for name, maker in MAKERS.items() if not maker.is_possible()]:
+    del MAKERS[_name]
+
+SLOW = ("pages", "many_variables", "indexes_filtered")
+"""Files that have so many parts that the oracle takes seconds."""
+
+
+def each(is_chosen: Callable[[Maker], bool] = lambda maker: True) -> list[Any]:
+    """Return names of files as parameters of a test, which is slow for those in `SLOW`."""
+    chosen = [name for name, maker in MAKERS.items() if is_chosen(maker)]
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in chosen]

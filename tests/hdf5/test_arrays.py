@@ -23,7 +23,7 @@ from ds_format.errors import DsError, FormatError, TruncatedError
 
 from . import reference
 from .far import FarBody
-from .files import MAKERS
+from .files import MAKERS, each
 from .reference_heaps import UnknownError
 
 
@@ -46,11 +46,9 @@ def same(found: NDArray[Any], expected: NDArray[Any]) -> bool:
     return found.tolist() == expected.tolist() if found.dtype == object else found.tobytes() == expected.tobytes()
 
 
-@pytest.fixture(scope="module", params=[name for name, maker in MAKERS.items() if maker.reason is None])
+@pytest.fixture(scope="module", params=each(lambda maker: maker.reason is None))
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     maker = MAKERS[request.param]
-    if maker.missing():
-        pytest.skip(str(maker.missing()))
     path = tmp_path_factory.mktemp("made") / f"{request.param}.nc"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the libraries

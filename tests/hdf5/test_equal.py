@@ -23,7 +23,7 @@ from ds_format.hdf5.records import HDF5Dataset
 from ..drivers.netcdf import both
 from ..fetch_ncarg import VARIABLE, folder, netcdf_files
 from . import drawn, reference
-from .files import MAKERS
+from .files import MAKERS, PROGRAMS, each
 from .reading import different, exact
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -37,9 +37,6 @@ def is_hdf5(path: Path) -> bool:
 STORED = [path for kind in ("netcdf", "hdf5") for path in sorted((GOLDEN / kind).iterdir()) if is_hdf5(path)]
 REAL = [path for path in netcdf_files(folder()) if is_hdf5(path)] if folder().is_dir() else []
 
-SLOW = ("pages", "many_variables", "indexes_filtered")
-"""Files that have so many parts that the oracle takes seconds."""
-
 LARGE = 1 << 20
 """Bytes of values that are compared with the oracle; it takes long for more."""
 
@@ -51,9 +48,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def path(name: str) -> Path:
         maker, file = MAKERS[name], target / f"{name}.nc"
-        reason = maker.missing()
-        if reason is not None:
-            pytest.skip(reason)
         if not file.exists():
             maker.make(file)
         return file
@@ -135,8 +129,16 @@ def _of_library(dataset: Any) -> Any:
     return read.astype(np.dtype(kind.str).newbyteorder("="))
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_has_makers(program: str) -> None:
+    """One test is skipped for each program that is not installed, and not one for each of its files in each module."""
+    if not PROGRAMS[program]:
+        pytest.skip(f"not installed: {program}")
+    assert any(maker.needs == program for maker in MAKERS.values())
+
+
 @pytest.mark.filterwarnings("ignore:endian-ness")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MAKERS])
+@pytest.mark.parametrize("name", each())
 def test_a_made_file(name: str, made: Callable[[str], Path]) -> None:
     assert differences(made(name)) == []
 

@@ -26,7 +26,7 @@ from ds_format.drivers.hdf5.source import HDF5Source
 from ds_format.errors import FormatError, UnsupportedError
 
 from ...hdf5 import drawn
-from ...hdf5.files import MAKERS
+from ...hdf5.files import MAKERS, each
 from ...hdf5.reading import exact
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -47,7 +47,6 @@ LEFT = {
 }
 """Files that h5py reads, and the reason."""
 LEFT_OF_STORED = {"groups.h5": "external link", "storage.h5": "the filter 32000", "unsupported.h5": "unusual number"}
-SLOW = ("pages", "many_variables", "indexes_filtered")
 NO_PLUGIN = "which is not installed (see hdf5plugin)"
 """What h5py says of filters that this package has."""
 
@@ -109,9 +108,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def path(name: str) -> Path:
         maker, file = MAKERS[name], target / f"{name}.h5"
-        reason = maker.missing()
-        if reason is not None:
-            pytest.skip(reason)
         if not file.exists():
             maker.make(file)
         return file
@@ -120,7 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.filterwarnings("ignore:endian-ness")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MAKERS])
+@pytest.mark.parametrize("name", each())
 def test_a_made_file(name: str, made: Callable[[str], Path]) -> None:
     check(made(name), LEFT.get(name))
 
