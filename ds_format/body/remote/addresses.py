@@ -275,7 +275,10 @@ def plain_name(url: str) -> str:
 
     Examples
     --------
-    >>> plain_name("https://me:secret@host/a.ds?token=1"), plain_name("zip://a.ds::https://host/p.zip?x#y")
+    >>> (
+    ...     plain_name("https://me:secret@host/a.ds?token=1"),
+    ...     plain_name("zip://a.ds::https://host/p.zip?x#y"),
+    ... )
     ('https://host/a.ds', 'zip://a.ds::https://host/p.zip')
     """
     parts = [re.sub(r"(?<=://)[^/@]*@", "", _split_query(part)[0]) for part in url.split("::")]

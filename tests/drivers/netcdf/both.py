@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.drivers import netcdf
+from ds_format.drivers import of_suffix, open_source
 from ds_format.drivers.native import NativeSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import DsError
@@ -28,7 +28,7 @@ def differences(path: Path | str, seed: int = 0, other: Path | str | None = None
 
     The library reads `other`, if it is given.
     """
-    ours, our_warnings = _told(lambda: netcdf.open(path))
+    ours, our_warnings = _told(lambda: open_source(path, of_suffix(".nc")))
     theirs, their_warnings = _told(lambda: NetCDFSource(path if other is None else other))
     if isinstance(ours, str) or isinstance(theirs, str):
         return [] if ours == theirs else [f"open: {ours}, {theirs}"]

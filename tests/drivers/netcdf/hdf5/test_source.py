@@ -126,7 +126,7 @@ def test_a_handle_of_another_file(path: Path) -> None:
 
 def test_threads_read_at_once(path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
-        source = netcdf.open(path)
+        source = open_source(path)
         expected = source.read("v")
         handle = source.handle("v")
         for found in threads.map(lambda i: source.read("v") if i % 2 else handle.read(), range(40)):
@@ -135,7 +135,7 @@ def test_threads_read_at_once(path: Path) -> None:
 
 
 def test_a_closed_source(path: Path) -> None:
-    source: Any = netcdf.open(path)
+    source: Any = open_source(path)
     expected = source.read("w")
     handle = source.handle("w")
     source.close()
