@@ -37,6 +37,8 @@ ALIGNMENT = 64
 """Bytes: the body and large variables start at a multiple of this. A reader accepts any offset."""
 LARGE_SIZE = 4096
 """Minimum bytes of a large variable. Smaller ones start at a multiple of their item size."""
+NEAR_SIZE = 16 * 1024
+"""Variables of fewer bytes are written before all others, so that they come with the header of a file elsewhere."""
 DTYPES = ".dtypes"
 """Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
 

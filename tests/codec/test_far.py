@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import ds_format as ds
-from ds_format.codec import line
 from ds_format.drivers.ds import source as ds_source, whole
 from ds_format.drivers.ds.source import DsHandle, DsSource
 from ds_format.model.index import normalize
@@ -61,7 +60,7 @@ def opened(data: bytes) -> Iterator[tuple[FarBody, DsSource]]:
     """Open a source whose body is far."""
     body = FarBody(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ds_source, "open_line", lambda path: (body, line.read_line(body)))
+        patch.setattr(ds_source, "open_body", lambda path: body)
         source = DsSource("far")
     source.meta  # noqa: B018
     yield body, source
@@ -86,8 +85,8 @@ def test_opening_takes_one_request(far: tuple[FarBody, DsSource]) -> None:
         ("x", ([3, 30], slice(None), slice(0, 9)), 1, 2),
         ("flag", (slice(2, 30), 3), 1, 1),
         ("text", (30, slice(5, 9)), 1, 1),
-        ("small", slice(3, 5), 1, 1),
-        ("note", 2, 1, 1),
+        ("small", slice(3, 5), 0, 0),
+        ("note", 2, 0, 0),
         ("masked", 20, 2, 2),
         ("masked", (slice(0, 40, 13), slice(3, 5)), 2, 5),
     ],

@@ -11,8 +11,8 @@ from ...base.text import unescape
 from ...body import Address, path_text
 from ...body.target import naming, resolve, write_whole
 from ...codec.attributes import to_json
-from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode
-from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, PRIVATE, VERSIONS, Entry, VarHeader, properties
+from ...codec.encode import STORED_AS_IS, Buffer, encode
+from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, NEAR_SIZE, PRIVATE, VERSIONS, Entry, VarHeader, properties
 from ...codec.line import build
 from ...errors import DsError, UnsupportedError, explained
 from ...kernels.ds import compose as kernel
@@ -105,7 +105,10 @@ def compose(
         If the format does not support a value; the message names variable and attribute.
     """
     if version == "1.0" and type(meta) is dict:
-        composed = kernel.compose(arrays, meta, NAMES, STORED, _encoded)
+        try:
+            composed = kernel.compose(arrays, meta, NAMES, STORED, _encoded)
+        except UnsupportedError:
+            composed = None  # `compose_any` finds the first variable that is wrong
         if composed is not None:
             return composed
     return compose_any(arrays, meta, version)
@@ -116,43 +119,71 @@ def compose_any(
 ) -> tuple[list[Buffer], int]:
     """Do the same as `compose` for any metadata and version. For invalid ones, raise an error with the reason."""
     entries: dict[str, Any] = {}
-    buffers: list[Buffer] = [b""]
-    end = 0
+    every: dict[str, tuple[VarHeader, list[Buffer]]] = {}
     for key, array in arrays.items():
         entry = meta.get(key, {})
-        var, parts = _placed(key, array, entry, end)
-        if var.offset > end:
-            buffers.append(bytes(var.offset - end))
-        buffers += parts
-        end = var.offset + var.length
-        entries[header_key(key, version)] = entry_of(key, entry, var, version)
-    buffers[0] = build(entries, dataset_entry(meta.get(".", {}), version), version)
+        every[key] = _described(key, array, entry)
+        entries[header_key(key, version)] = entry_of(key, entry, every[key][0], version)
+    places, end = placed({key: (var.length, _item_size(var)) for key, (var, _) in every.items()})
+    for key, offset in places.items():
+        entries[header_key(key, version)][".offset"] = offset
+    buffers: list[Buffer] = [build(entries, dataset_entry(meta.get(".", {}), version), version)]
+    at = 0
+    for is_far in (False, True):
+        for key, (var, parts) in every.items():
+            if parts and is_far is (var.length >= NEAR_SIZE):
+                if places[key] > at:
+                    buffers.append(bytes(places[key] - at))
+                buffers += parts
+                at = places[key] + var.length
     return buffers, end
 
 
-def _encoded(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[Entry, list[Buffer]]:
-    var, buffers = _placed(key, array, entry, end)
-    return properties(var, "1.0"), buffers
+def placed(sizes: Mapping[str, tuple[int, int]]) -> tuple[dict[str, int], int]:
+    """Return the offset of each variable in the body, and the size of the body, in bytes.
+
+    Variables of fewer than `NEAR_SIZE` bytes are before all others. Apart from that, the order is that of the header.
+
+    Parameters
+    ----------
+    sizes : dict
+        Key → bytes of the variable, and of one value.
+    """
+    places: dict[str, int] = {}
+    end = 0
+    for is_far in (False, True):
+        for key, (size, item_size) in sizes.items():
+            if is_far is (size >= NEAR_SIZE):
+                places[key] = aligned(end, size, item_size)
+                end = places[key] + size
+    return places, end
 
 
-def _placed(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[VarHeader, list[Buffer]]:
-    """Return the position of a variable in a body that so far has the size `end`, and its bytes."""
+def _encoded(key: str, array: Any, entry: Mapping[str, Any]) -> tuple[Entry, list[Buffer], int, int]:
+    var, buffers = _described(key, array, entry)
+    return properties(var, "1.0"), buffers, var.length, _item_size(var)
+
+
+def _item_size(var: VarHeader) -> int:
+    return max(var.type.size, 1) if var.type is not None and var.size is not None else 1
+
+
+def _described(key: str, array: Any, entry: Mapping[str, Any]) -> tuple[VarHeader, list[Buffer]]:
+    """Return the header of a variable, without its position, and its bytes."""
     if array is None:
         ds_type = TYPES.get(entry.get(".type") or "")
-        return VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered), []
+        return VarHeader(ds_type, None, 0, 0, ds_type is None or not ds_type.ordered), []
     try:
         encoded = encode(array, entry.get(".type"))
     except DsError as error:
         raise error.at(variable=unescape(key))
     big = not encoded.type.ordered
-    var = VarHeader(encoded.type, array.shape, aligned(end, encoded), encoded.size, big, encoded.missing > 0)
-    return var, encoded.buffers
+    return VarHeader(encoded.type, array.shape, 0, encoded.size, big, encoded.missing > 0), encoded.buffers
 
 
-def aligned(offset: int, encoded: Encoded) -> int:
-    """Return the first offset from `offset` on at which a variable may begin."""
-    step = ALIGNMENT if encoded.size >= LARGE_SIZE else max(encoded.type.size, 1)
-    return offset + -offset % step
+def aligned(offset: int, size: int, item_size: int) -> int:
+    """Return the first offset from `offset` on at which a variable of `size` bytes may begin."""
+    return offset + -offset % (ALIGNMENT if size >= LARGE_SIZE else item_size)
 
 
 LARGEST = (1 << 63) - 1
@@ -175,6 +206,10 @@ class Plan:
     ----------
     body : int
         Start of the body, in bytes from the start of the file.
+    near : dict
+        Key → offset in the body, and bytes: space for variables of few bytes before the others.
+    start : int
+        End of this space, in bytes from the start of the file.
 
     Raises
     ------
@@ -186,6 +221,22 @@ class Plan:
         self.meta = meta
         self.version = version
         self.body = len(self._build({key: self._largest(key) for key in meta if key != "."}))
+        sizes = {key: size for key in meta if key != "." and (size := self._most(key)) is not None}
+        near = {key: size for key, size in sizes.items() if 0 < size[0] < NEAR_SIZE}
+        # without large variables, no order is better
+        places, end = placed(near if any(size >= NEAR_SIZE for size, _ in sizes.values()) else {})
+        self.near = {key: (offset, near[key][0]) for key, offset in places.items()}
+        self.start = self.body + end
+
+    def _most(self, key: str) -> tuple[int, int] | None:
+        """Return the maximum bytes of a variable, and of one value; None if they are not known."""
+        entry = self.meta[key]
+        ds_type = TYPES.get(entry.get(".type") or "")
+        if ds_type is None or ds_type.is_string or entry.get(".size") is None:
+            return None
+        n = math.prod(entry[".size"])
+        mask_size = 0 if entry.get(".missing") is False else (n + 7) // 8
+        return mask_size + (n * ds_type.bits + 7) // 8, max(ds_type.size, 1)
 
     def _largest(self, key: str) -> VarHeader:
         size = self.meta[key].get(".size")
@@ -204,7 +255,7 @@ class Plan:
         return self._build({key: variables[key] for key in self.meta if key != "."}, padded_size=self.body)
 
     def place(self, name: str, type_name: str, end: int) -> VarHeader:
-        """Return the position for numbers or booleans without a mask, after the existing variables of a file.
+        """Return the position for numbers or booleans without a mask: in the space for few bytes, or after the others.
 
         Parameters
         ----------
@@ -216,9 +267,16 @@ class Plan:
         """
         ds_type = TYPES[type_name]
         size = tuple(self.meta[name][".size"])
-        start = end + -end % ALIGNMENT
         length = (math.prod(size) * ds_type.bits + 7) // 8
-        return VarHeader(ds_type, size, start - self.body, length, not ds_type.ordered)
+        offset = self.place_near(name, length)
+        if offset is None:
+            offset = end + -end % ALIGNMENT - self.body
+        return VarHeader(ds_type, size, offset, length, not ds_type.ordered)
+
+    def place_near(self, name: str, size: int) -> int | None:
+        """Return the offset in the body of the space for a variable; None if it has none, or too little."""
+        offset, reserved = self.near.get(name, (0, 0))
+        return offset if 0 < size <= reserved else None
 
     def end(self, var: VarHeader) -> int:
         """Return the end of a variable, in bytes from the start of the file."""

@@ -300,12 +300,13 @@ class SharedFile:
             raise error.at(path=self.path)
         self.regions: dict[str, Region] = {}
         self._placed: dict[str, VarHeader] = {}
-        self._end = self.plan.body
+        self._end = self.plan.start
         for key in keys:
             var = self.plan.place(key, meta[key][".type"], self._end)
-            self._end = self.plan.end(var)
+            end = self.plan.end(var)
+            self._end = max(self._end, end)
             shape = tuple(meta[key][".size"])
-            self.regions[key] = Region(self.file, key, self._end - var.length, shape, meta[key][".type"])
+            self.regions[key] = Region(self.file, key, end - var.length, shape, meta[key][".type"])
             self._placed[key] = var
 
     def _target(self) -> Target:
@@ -362,12 +363,12 @@ class SharedFile:
         with self.file.opened(made.identity) as file:
             if file is None:
                 return Appended(made.identity, end, VarHeader(None, None))  # not used, because the file is complete
-            appender = self._appender(file, end)
+            appender = self._appender(file, end, may_be_near=False)  # `finish` compares positions
             variable = self._put(appender, key, array)
         return Appended(made.identity, appender.end, variable)
 
-    def _appender(self, file: OutputBody, end: int) -> Appender:
-        return Appender(file, self.plan, end, self.path, os.path.dirname(self.path))
+    def _appender(self, file: OutputBody, end: int, may_be_near: bool = True) -> Appender:
+        return Appender(file, self.plan, end, self.path, os.path.dirname(self.path), may_be_near)
 
     def _put(self, appender: Appender, key: str, array: Any) -> VarHeader:
         try:

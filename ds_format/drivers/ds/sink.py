@@ -188,9 +188,12 @@ class Appender(Opened):
         Name of the file in errors of the operating system.
     folder : str
         Folder for a temporary file.
+    may_be_near : bool
+        Whether variables of few bytes are written to the space for them.
     """
 
-    def __init__(self, file: OutputBody, plan: Plan, end: int, path: str, folder: str):
+    def __init__(self, file: OutputBody, plan: Plan, end: int, path: str, folder: str, may_be_near: bool = True):
+        self.may_be_near = may_be_near
         self.file = file
         self.plan = plan
         self.end = end
@@ -215,20 +218,23 @@ class Appender(Opened):
         first = as_array(first)
         hint = entry.get(".type")
         if first.size == np.prod(size, dtype=object):
-            header = self._put_at_once(size, encode(first, hint))
+            header = self._put_at_once(name, size, encode(first, hint))
             if next(blocks, None) is not None:
                 raise DsError(f"found more values than .size {list(size)} says")
             return header
         may_miss = entry.get(".missing") is not False
         return self._put_stream(size, type_of(first, hint), may_miss, itertools.chain([first], blocks))
 
-    def _put_at_once(self, size: tuple[int, ...], encoded: Encoded) -> VarHeader:
+    def _put_at_once(self, name: str, size: tuple[int, ...], encoded: Encoded) -> VarHeader:
         body = self.plan.body
-        offset = aligned(self.end - body, encoded)
-        self.end = body + offset
+        offset = self.plan.place_near(name, encoded.size) if self.may_be_near else None
+        if offset is None:
+            offset = aligned(self.end - body, encoded.size, max(encoded.type.size, 1))
+        end = body + offset
         with naming(self.path):
             for buffer in encoded.buffers:
-                self.end += self.file.write(self.end, buffer)
+                end += self.file.write(end, buffer)
+        self.end = max(self.end, end)
         return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.missing > 0)
 
     def _put_stream(self, size: tuple[int, ...], ds_type: Type, may_miss: bool, blocks: Iterable[Any]) -> VarHeader:
@@ -257,7 +263,7 @@ class Appender(Opened):
                 end += part.size
         if end - start != var.length:
             raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
-        self.end = end
+        self.end = max(self.end, end)
         return var
 
     def _empty(self, name: str) -> VarHeader:
@@ -311,7 +317,7 @@ class DsSink(FileSink):
         with naming(self.path):
             file = self._target.open()
         folder = os.path.dirname(self._target.written) or "."
-        self._appender = Appender(file, self._plan, self._plan.body, self.path, folder)
+        self._appender = Appender(file, self._plan, self._plan.start, self.path, folder)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         mark = self._marks.get(name)

@@ -6,5 +6,5 @@ def compose(
     meta: dict[str, Any],
     types: Mapping[Any, str],
     without: frozenset[str],
-    encode: Callable[[str, Any, dict[str, Any], int], tuple[dict[str, Any], list[Any]]],
+    encode: Callable[[str, Any, dict[str, Any]], tuple[dict[str, Any], list[Any], int, int]],
 ) -> tuple[list[Any], int] | None: ...

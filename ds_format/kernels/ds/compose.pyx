@@ -128,15 +128,21 @@ cdef int _put_usual_attributes(Output* output, dict attributes, frozenset withou
 cdef enum:
     ALIGNMENT = 64     # bytes, see `codec.header`
     LARGE_SIZE = 4096  # bytes, see `codec.header`; smaller arrays are copied
+    NEAR_SIZE = 16384  # bytes, see `codec.header`
     FIRST_CAPACITY = 4096
 
 cdef object NO_MASK = numpy.False_  # numpy.ma.nomask, without loading numpy.ma
 
 
+cdef struct Region:
+    Output body  # bytes after those in finished buffers
+    int64_t end  # where the region ends so far, in bytes from the start of the body
+
+
 cdef struct Draft:
     Output text  # the header
-    Output body  # bytes of the body after those in finished buffers
-    int64_t end  # size of the body so far
+    Region near  # variables of less than NEAR_SIZE bytes, right after the header
+    Region far  # all others
 
 
 cdef inline int _fill(Output* output, uint8_t byte, Py_ssize_t n) except -1:
@@ -153,16 +159,22 @@ cdef int _flush(Output* body, list buffers) except -1:
     return 0
 
 
-cdef int _put_array(Draft* draft, list buffers, cnp.ndarray array, int64_t offset) except -1:
-    """Append the bytes of an array to the body, after zeros up to `offset`."""
+cdef int _put_array(Region* region, list buffers, cnp.ndarray array, int64_t offset) except -1:
+    """Append the bytes of an array to a region, after zeros up to `offset`."""
     cdef Py_ssize_t size = cnp.PyArray_NBYTES(array)
-    _fill(&draft.body, 0, offset - draft.end)
-    draft.end = offset + size
+    _fill(&region.body, 0, offset - region.end)
+    region.end = offset + size
     if size < LARGE_SIZE:
-        return put_bytes(&draft.body, cnp.PyArray_DATA(array), size)
-    _flush(&draft.body, buffers)
+        return put_bytes(&region.body, cnp.PyArray_DATA(array), size)
+    _flush(&region.body, buffers)
     buffers.append(array)
     return 0
+
+
+cdef inline int64_t _aligned(int64_t offset, Py_ssize_t size, Py_ssize_t item_size) noexcept:
+    """Return the first offset from `offset` on at which a variable may begin."""
+    cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size
+    return (offset + step - 1) // step * step
 
 
 cdef inline bint _is_contiguous(object array) except -1:
@@ -172,12 +184,10 @@ cdef inline bint _is_contiguous(object array) except -1:
     )
 
 
-cdef int _put_numbers(Draft* draft, list buffers, cnp.ndarray array, str name) except -1:
+cdef int _put_numbers(Output* text, Region* region, list buffers, cnp.ndarray array, str name) except -1:
     """Append properties and bytes of numbers without a mask."""
-    cdef Output* text = &draft.text
     cdef Py_ssize_t item_size = cnp.PyArray_ITEMSIZE(array), size = cnp.PyArray_NBYTES(array)
-    cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size
-    cdef int64_t offset = (draft.end + step - 1) // step * step
+    cdef int64_t offset = _aligned(region.end, size, item_size)
     cdef int i
     put_bytes(text, b'".size": [', 10)
     for i in range(cnp.PyArray_NDIM(array)):
@@ -192,16 +202,18 @@ cdef int _put_numbers(Draft* draft, list buffers, cnp.ndarray array, str name) e
     put_text(text, name)
     put_bytes(text, b', ".missing": false, ".endian": ', 32)
     put_bytes(text, b'"b"}' if item_size == 1 else b'"l"}', 4)
-    return _put_array(draft, buffers, array, offset)
+    return _put_array(region, buffers, array, offset)
 
 
-cdef int _put_encoded(Draft* draft, list buffers, dict properties, list parts) except -1:
+cdef int _put_encoded(Output* text, Region* region, list buffers, tuple encoded) except -1:
     """Append properties and bytes of a variable that `encode` has encoded."""
-    cdef int64_t offset = properties[".offset"]
-    put_items(&draft.text, properties, 0, False)
-    for part in parts:
-        _put_array(draft, buffers, part, offset)
-        offset = draft.end
+    cdef dict properties = encoded[0]
+    cdef int64_t offset = _aligned(region.end, encoded[2], encoded[3])
+    properties[".offset"] = offset
+    put_items(text, properties, 0, False)
+    for part in <list> encoded[1]:
+        _put_array(region, buffers, part, offset)
+        offset = region.end
     return 0
 
 
@@ -214,24 +226,43 @@ cdef int _put_attributes(Output* text, object attributes, frozenset without) exc
         raise Unusual from None
 
 
-cdef int _put_variable(
-    Draft* draft, list buffers, str key, object array, object entry, dict types, frozenset without, object encode,
-    bint is_first
-) except -1:
-    """Append the entry and the bytes of a variable."""
+cdef object _measured(Draft* draft, str key, object array, object entry, dict types, object encode):
+    """Return the name of a type if a variable needs no encoding, else the result of `encode`. Move the end of a region.
+
+    The bytes of the region are appended later.
+    """
     cdef PyObject* name = NULL
-    cdef object encoded = None
+    cdef object encoded
+    cdef Py_ssize_t size, item_size
     if _is_contiguous(array):
         name = PyDict_GetItemWithError(types, <object> cnp.PyArray_DESCR(array))
     if name == NULL:
-        encoded = encode(key, array, entry, draft.end)
+        encoded = encode(key, array, entry)
+        size, item_size = encoded[2], encoded[3]
+    else:
+        encoded = <object> name
+        size, item_size = cnp.PyArray_NBYTES(array), cnp.PyArray_ITEMSIZE(array)
+    if size < NEAR_SIZE:
+        draft.near.end = _aligned(draft.near.end, size, item_size) + size
+    return encoded
+
+
+cdef int _put_variable(
+    Draft* draft, list near, list far, str key, object array, object entry, object encoded, frozenset without,
+    bint is_first
+) except -1:
+    """Append the entry and the bytes of a variable."""
+    cdef bint is_plain = type(encoded) is str
+    cdef Py_ssize_t size = cnp.PyArray_NBYTES(array) if is_plain else (<tuple> encoded)[2]
+    cdef Region* region = &draft.near if size < NEAR_SIZE else &draft.far
+    cdef list buffers = near if size < NEAR_SIZE else far
     put_name(&draft.text, key, is_first)
     put_byte(&draft.text, c"{")
     if _put_attributes(&draft.text, entry, without):
         put_bytes(&draft.text, b", ", 2)
-    if name == NULL:
-        return _put_encoded(draft, buffers, encoded[0], encoded[1])
-    return _put_numbers(draft, buffers, array, <str> name)
+    if is_plain:
+        return _put_numbers(&draft.text, region, buffers, array, <str> encoded)
+    return _put_encoded(&draft.text, region, buffers, <tuple> encoded)
 
 
 def compose(dict arrays not None, dict meta not None, dict types not None, frozenset without not None, encode not None):
@@ -248,27 +279,33 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
     without : frozenset of str
         Properties to leave out, since they are generated.
     encode : callable
-        Takes the key, array and metadata of any other variable, and the number of bytes of the body before it. Returns
-        its properties, and a list of C-contiguous arrays with its bytes.
+        Takes the key, array and metadata of any other variable. Returns its properties except for `.offset`, a list of
+        C-contiguous arrays with its bytes, the number of these, and the size of a value in bytes, at least 1. For a
+        variable without data, the list is empty.
 
     Returns
     -------
     (list of buffers, int) or None
         The file, and the size of its body in bytes. None if metadata are wrong or unusual.
     """
-    cdef Draft draft = Draft(Output(NULL, 0, 0, NULL, True), Output(NULL, 0, 0, NULL, False), 0)
-    cdef list buffers = [None]
-    cdef object key, array
+    cdef Draft draft
+    cdef list near = [None], far = [], every = []
+    cdef object key, array, encoded
     cdef dict none = {}
     cdef bint is_first = True
+    draft.text = Output(NULL, 0, 0, NULL, True)
+    draft.near = draft.far = Region(Output(NULL, 0, 0, NULL, False), 0)
     try:
         grow(&draft.text, FIRST_CAPACITY)
-        grow(&draft.body, FIRST_CAPACITY)
+        grow(&draft.near.body, FIRST_CAPACITY)
         put_bytes(&draft.text, b"ds-1.0\n{", 8)
         for key, array in arrays.items():
             if type(key) is not str:
                 return None
-            _put_variable(&draft, buffers, key, array, meta.get(key, none), types, without, encode, is_first)
+            every.append(_measured(&draft, key, array, meta.get(key, none), types, encode))
+        draft.far.end, draft.near.end = draft.near.end, 0
+        for (key, array), encoded in zip(arrays.items(), every):
+            _put_variable(&draft, near, far, key, array, meta.get(key, none), encoded, without, is_first)
             is_first = False
         put_name(&draft.text, ".", is_first)
         put_byte(&draft.text, c"{")
@@ -276,11 +313,13 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
         put_bytes(&draft.text, b"}}", 2)
         _fill(&draft.text, c" ", ALIGNMENT - 1 - draft.text.size % ALIGNMENT)
         put_byte(&draft.text, c"\n")
-        buffers[0] = PyBytes_FromStringAndSize(<const char*> draft.text.data, draft.text.size)
-        _flush(&draft.body, buffers)
-        return buffers, draft.end
+        near[0] = PyBytes_FromStringAndSize(<const char*> draft.text.data, draft.text.size)
+        _flush(&draft.near.body, near)
+        _flush(&draft.far.body, far)
+        return near + far, draft.far.end
     except Unusual:
         return None
     finally:
         PyMem_RawFree(draft.text.data)
-        PyMem_RawFree(draft.body.data)
+        PyMem_RawFree(draft.near.body.data)
+        PyMem_RawFree(draft.far.body.data)
