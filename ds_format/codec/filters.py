@@ -27,7 +27,7 @@ import numpy as np
 from ..base.optional import library
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from ..kernels.common.checksums import adler32, fletcher32
-from ..kernels.hdf5.chunks import unshuffle
+from ..kernels.hdf5.chunks import decode_lzf, unshuffle
 from ..kernels.hdf5.encoding import shuffle
 
 Options = Mapping[str, Any]
@@ -273,6 +273,14 @@ def _decode_lz4_blocks(data: Any, limit: int, options: Options) -> Any:
     return decoded
 
 
+def _decode_lzf(data: Any, limit: int, options: Options) -> Any:
+    decoded = np.empty(limit, np.uint8)
+    n = decode_lzf(data, decoded)
+    if n < 0:
+        raise FormatError(f"the bytes are damaged, or decode to more than {limit}")
+    return decoded[:n]
+
+
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -402,6 +410,7 @@ HDF5 = {
     SHUFFLE: Filter("shuffle", partial(_decode_shuffle, may_be_longer=True), _encode_shuffle),
     FLETCHER32: Filter("fletcher32", partial(_decode_fletcher32, may_be_swapped=True), _encode_fletcher32),
     BZIP2: FILTERS["bz2"],
+    32000: Filter("lzf", _decode_lzf),
     32001: FILTERS["blosc"],
     32004: Filter("lz4 blocks", _decode_lz4_blocks, None, partial(numcodecs, "lz4")),
     ZSTD: FILTERS["zstd"],

@@ -9,6 +9,11 @@ from libc.string cimport memcpy
 
 from .placing cimport MAX_RANK, Form, check_part, count_shuffled, join, product, put_part
 
+cdef enum:  # of LZF
+    LITERALS = 32  # codes below are one less than the number of literal bytes
+    LONG = 7  # lengths from here on have another byte
+    LEAST = 2  # bytes that every copy has in addition
+
 
 def place(
     const uint8_t[::1] chunk not None, const int64_t[::1] shape not None, uint8_t[::1] target not None,
@@ -80,3 +85,62 @@ def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, 
             join(&source[0], &target[0], n, Form(n, size, True, False))
     if source.shape[0] > n * size:
         memcpy(&target[n * size], &source[n * size], source.shape[0] - n * size)
+
+
+def decode_lzf(const uint8_t[::1] source not None, uint8_t[::1] target not None):
+    """Decode bytes of the filter LZF: literals, and copies of what was decoded before.
+
+    Source of the format: lzf_d.c of LibLZF 3.6, which is also in h5py.
+
+    Parameters
+    ----------
+    source : (n,) uint8
+    target : (m,) uint8
+        Out.
+
+    Returns
+    -------
+    int
+        The number of decoded bytes; -1: the bytes are damaged, or decode to more than m.
+    """
+    cdef Py_ssize_t n
+    if not source.shape[0] or not target.shape[0]:
+        return 0 if not source.shape[0] else -1
+    with nogil:
+        n = _decode_lzf(&source[0], source.shape[0], &target[0], target.shape[0])
+    return n
+
+
+cdef Py_ssize_t _decode_lzf(const uint8_t* source, Py_ssize_t n, uint8_t* target, Py_ssize_t room) noexcept nogil:
+    cdef Py_ssize_t at = 0, to = 0, length, distance
+    cdef uint8_t code
+    while at < n:
+        code = source[at]
+        at += 1
+        if code < LITERALS:
+            length = code + 1
+            if length > n - at or length > room - to:
+                return -1
+            memcpy(target + to, source + at, length)
+            at += length
+            to += length
+            continue
+        length, distance = code >> 5, (code & 31) << 8
+        if length == LONG:
+            if at == n:
+                return -1
+            length += source[at]
+            at += 1
+        if at == n:
+            return -1
+        distance += source[at] + 1
+        at += 1
+        length += LEAST
+        if distance > to or length > room - to:
+            return -1
+        # the bytes may overlap: one after another
+        while length:
+            target[to] = target[to - distance]
+            to += 1
+            length -= 1
+    return to

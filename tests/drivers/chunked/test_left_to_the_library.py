@@ -77,7 +77,6 @@ def unfilled(file: Any) -> None:
         virtual,
         precise,
         unfilled,
-        made(chunks=(8,), compression="lzf"),
         made(chunks=(8,), scaleoffset=3),
         made(data=np.arange(N) % 2 == 1, chunks=(8,)),
         made(data=np.arange(N), dtype=h5py.enum_dtype({"a": 1}, "i4"), chunks=(8,)),

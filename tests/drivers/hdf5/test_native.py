@@ -46,7 +46,7 @@ LEFT = {
     "unusual_layouts": "several datasets or files",
 }
 """Files that h5py reads, and the reason."""
-LEFT_OF_STORED = {"groups.h5": "external link", "storage.h5": "the filter 32000", "unsupported.h5": "unusual number"}
+LEFT_OF_STORED = {"groups.h5": "external link", "unsupported.h5": "unusual number"}
 NO_PLUGIN = "which is not installed (see hdf5plugin)"
 """What h5py says of filters that this package has."""
 
