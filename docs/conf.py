@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 from ds_format import __version__, errors
-from ds_format.api import conversion, files, options, writing
+from ds_format.api import buffers, conversion, files, options, writing
 from ds_format.many import merging
 from ds_format.many.converting import running
+from ds_format.views import subset
 
 sys.path.insert(0, str(Path(__file__).parent))  # extensions of these documents
 
@@ -26,13 +27,14 @@ INTERNAL = [
     *("Document", "Where", "query.Where", "ds_format.base.modes.use", "ds_format.binpickle.inspection.FileInfo"),
     *("ds_format.binpickle.machine.outline.Node", "ds_format.zds.findings.Finding", "numpy.int64"),
     *("ds_format.zds.store_access.WritableStore", "ds_format.zds.training.Batches"),
-    "NetCDFOptions",
-    *(f"ds_format.api.options.{name}" for name in ("ConvertOptions", "MergeOptions", "NetCDFOptions", "WriteOptions")),
+    *("Input", "NetCDFOptions", "ds_format.api.options.Writable", "ds_format.views.subset.FileObject"),
+    *(f"ds_format.api.options.{name}" for name in vars(options) if name.endswith("Options")),
 ]
 """Types in signatures that have no page."""
-for module in (conversion, files, merging, running, writing):
+for module in (buffers, conversion, files, merging, running, writing):
     # they import these for type checkers only, but Sphinx evaluates their annotations
-    vars(module).update({name: value for name, value in vars(options).items() if name.endswith("Options")})
+    imported = {name: value for name, value in vars(options).items() if name.endswith(("Options", "Writable"))}
+    vars(module).update(imported, Input=subset.Input)
 
 extensions = [
     *("command_help", "inventories", "layers", "names", "pictures"),

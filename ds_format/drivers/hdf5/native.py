@@ -39,7 +39,7 @@ class PlainValues(HDF5Values):
     def _open_by_library(self, path: str) -> Any:
         return open_by_library(path)
 
-    def _whole(self, variable: FileVariable, place: Any) -> NDArray[Any] | None:
+    def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
         # numbers may have another type in the dataset
         return super()._whole(variable, place) if dtype_of(TYPES[variable.type].code) == place.dtype else None
 

@@ -397,8 +397,8 @@ cdef class Parser:
         netcdf : bool
             Whether attributes are given as netCDF has them; see `hdf5.records.HDF5Dataset`.
         share : bool
-            With `netcdf`, whether attributes of an object may be the same dict as those of another one that has the same. Then they
-            must not be changed, nor their values.
+            With `netcdf`, whether attributes of an object may be the same dict as those of another one that has the
+            same. Then they must not be changed, nor their values.
 
         Returns
         -------
