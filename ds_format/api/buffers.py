@@ -51,7 +51,7 @@ def dumps(d: Any, *, format: str = "ds", **options: Unpack[DumpOptions]) -> byte
     >>> data[:7], ds.loads(data)["rain"].tolist()
     (b'ds-1.0\n', [0.0, None, 2.5])
     >>> ds.dumps({"rain": [0.0, 2.5]}, format="csv")
-    b'rain\n0.0\n2.5\n'
+    b'rain\r\n0.0\r\n2.5\r\n'
     """
     for name in drivers.FILE & options.keys():
         raise DriverError(f"{name}: an option for files, which bytes in memory do not have")

@@ -187,7 +187,8 @@ def find_output(path: Any, options: dict[str, Any]) -> Format:
         format, is_option = _named_output(path, name)
         if not is_option:
             del options["format"]
-            options.update(format.implied.get(f".{name.removeprefix('.')}".lower(), {}))
+            suffix = f".{name.removeprefix('.')}".lower()
+            options.update({option: value for known, option, value in format.implied if known == suffix})
     if isinstance(path, Address) and format.creation and not FILE.issubset(format.creation):
         message = f"{format.title} datasets consist of several files: they can only be written to local paths"
         raise DriverError(message, path=path.name)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
@@ -104,8 +103,8 @@ class Format(NamedTuple):
     """Options of creating a file: those of `create`, and those of times; see `api.creation`."""
     variants: frozenset[str] = frozenset()
     """Values of the option `format` of creating a file, which name this format, too."""
-    implied: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    """Options of creating a file that a suffix implies, for files that are written without a name."""
+    implied: tuple[tuple[str, str, Any], ...] = ()
+    """(suffix, option, value) of creating a file: a suffix implies this option, for files that are written without a name."""
     unpack: bool | None = False
     """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
     that read such files would apply the scale, so they get the values that `read` returns."""
@@ -321,7 +320,7 @@ BUILT_IN = {
             _csv,
             title="CSV",
             creation=FILE | TIMES | TEXT_TIMES | {"delimiter"},
-            implied={".tsv": {"delimiter": "\t"}, ".tab": {"delimiter": "\t"}},
+            implied=((".tsv", "delimiter", "\t"), (".tab", "delimiter", "\t")),
             unpack=None,
             is_shaped=False,
         ),

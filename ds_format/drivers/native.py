@@ -30,7 +30,7 @@ from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..model.missing import default_fill
-from .base import BLOCK_SIZE, Entries, Origin, ReadBy
+from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
 from .handle import PositionedHandle
 from .library.catalog import FileVariable
 from .library.source import Job, Reading
@@ -271,6 +271,11 @@ class NativeSource(Opened):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._values
 
+    def _variable(self, name: str) -> FileVariable:
+        """Return a variable, or raise its fault."""
+        check_faults(self.faults, [name])
+        return self.variables[name]
+
     def _block_budget(self, name: str, budget: int) -> int:
         """Return the bytes of a block, at most `budget`."""
         return min(budget, BLOCK_LIMIT)
@@ -284,16 +289,16 @@ class NativeSource(Opened):
         FormatError
             If the data are cut, damaged, or not what the attributes promise.
         """
-        return self._opened.read_variable(self.variables[name], index)
+        return self._opened.read_variable(self._variable(name), index)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
-        return self._opened.blocks_of(self.variables[name], self._block_budget(name, budget))
+        return self._opened.blocks_of(self._variable(name), self._block_budget(name, budget))
 
     def handle(self, name: str) -> NativeHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
-        variable, type_name = self.variables[name], self.meta[name][".type"]
+        variable, type_name = self._variable(name), self.meta[name][".type"]
         return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name)
 
     @once
