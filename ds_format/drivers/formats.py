@@ -104,7 +104,7 @@ class Format(NamedTuple):
     variants: frozenset[str] = frozenset()
     """Values of the option `format` of creating a file, which name this format, too."""
     implied: tuple[tuple[str, str, Any], ...] = ()
-    """(suffix, option, value) of creating a file: a suffix implies this option, for files that are written without a name."""
+    """(suffix, option, value) of creating a file: the suffix implies this option where a file has no name."""
     unpack: bool | None = False
     """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
     that read such files would apply the scale, so they get the values that `read` returns."""
