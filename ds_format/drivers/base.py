@@ -182,8 +182,8 @@ class Origin(NamedTuple):
     """Name of the format."""
     options: Mapping[str, Any]
     stamp: Stamp
-    reopen: "Callable[[Origin], Source]"
-    """Called with this object. It is given here, because formats are below the function that knows all of them."""
+    reopen: Callable[..., Any]
+    """Called with this object; returns a Source. Formats are below the function that knows all of them."""
 
 
 class ReadBy(NamedTuple):

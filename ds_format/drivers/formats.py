@@ -3,8 +3,6 @@
 The formats of this package are in `BUILT_IN`. Other packages have theirs in the entry point group `ds_format.formats`.
 """
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable
@@ -15,10 +13,10 @@ from ..base.text import on_one_line
 from ..body import path_text
 from ..body.body import FIRST_SIZE, Body, MemoryBody
 from ..errors import DsError, UnsupportedError
+from .base import Metadata, Report, Sink, SmallFiles, Source
 
 if TYPE_CHECKING:
     from ..base.progress import Progress
-    from .base import Metadata, Report, Sink, SmallFiles, Source
 
 GROUP = "ds_format.formats"
 """Entry points of this group are instances of `Format`."""
@@ -213,7 +211,7 @@ def _create_ds(
     return DsSink(path, meta, version=version, atomic=atomic, durable=durable, checksum=checksum)
 
 
-def _check_ds(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:
+def _check_ds(path: Any, report: Report, *, strict: bool, progress: "Progress | None" = None) -> Source:
     from .ds.check import check
 
     return check(path, report, strict=strict, progress=progress)

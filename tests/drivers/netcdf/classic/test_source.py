@@ -19,7 +19,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.body.body import FIRST_SIZE
-from ds_format.drivers import netcdf, open_source
+from ds_format.drivers import of_suffix, open_source
 from ds_format.drivers.netcdf.classic.source import ClassicHandle, ClassicSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import ReplacedError, TruncatedError
@@ -124,7 +124,7 @@ def test_a_handle_of_another_file(path: Path) -> None:
 
 def test_threads_read_at_once(path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
-        source = netcdf.open(path)
+        source = open_source(path, of_suffix(".nc"))
         expected = source.read("x")
         handle = source.handle("x")
         for found in threads.map(lambda i: source.read("x") if i % 2 else handle.read(), range(200)):
@@ -133,7 +133,7 @@ def test_threads_read_at_once(path: Path) -> None:
 
 
 def test_a_source_that_is_closed_twice(path: Path) -> None:
-    source = netcdf.open(path)
+    source = open_source(path, of_suffix(".nc"))
     source.close()
     source.close()
     with pytest.raises(TypeError, match="cannot be copied or pickled"):
@@ -142,7 +142,7 @@ def test_a_source_that_is_closed_twice(path: Path) -> None:
 
 def test_values_and_handles_of_a_closed_source(path: Path) -> None:
     """A small file is in memory; a larger one must be opened again, for which a handle is enough."""
-    source: Any = netcdf.open(path)
+    source: Any = open_source(path, of_suffix(".nc"))
     expected = source.read("x")
     source.close()
     if source.held:
@@ -162,7 +162,7 @@ def closed_during_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     for value in (1, 2):
         with make(tmp_path / f"{value}.nc", "NETCDF3_CLASSIC", n=1_000_000) as file:
             file.createVariable("x", "f4", ("n",))[:] = value
-    source: Any = netcdf.open(tmp_path / "1.nc")
+    source: Any = open_source(tmp_path / "1.nc", of_suffix(".nc"))
     read = slabs.read
     others: list[int] = []
 
@@ -202,18 +202,18 @@ def test_blocks_of_a_source_that_is_closed_meanwhile(closed_during_a_read: Class
 
 @needs_proc
 def test_a_file_is_closed_with_its_source(path: Path) -> None:
-    source: Any = netcdf.open(path)
+    source: Any = open_source(path, of_suffix(".nc"))
     assert n_open(path) == (not source.held)
     source.close()
     assert not n_open(path)
-    source = netcdf.open(path)
+    source = open_source(path, of_suffix(".nc"))
     del source
     ds.read(path)
     assert not n_open(path)
 
 
 def test_a_file_that_is_cut_while_it_is_open(path: Path) -> None:
-    source: Any = netcdf.open(path)
+    source: Any = open_source(path, of_suffix(".nc"))
     os.truncate(path, 200)
     if source.size > FIRST_SIZE:
         with pytest.raises(ReplacedError, match=r"a\.nc: .* found 200 bytes, expected"):
@@ -233,13 +233,13 @@ UNUSUAL = {
 def test_unusual_files_are_left_to_the_library(name: str, tmp_path: Path) -> None:
     content = encode(UNUSUAL[name])
     (tmp_path / "a.nc").write_bytes(content)
-    source = netcdf.open(tmp_path / "a.nc")
+    source = open_source(tmp_path / "a.nc", of_suffix(".nc"))
     assert isinstance(source, NetCDFSource)
     [key] = [key for key in source.meta if key != "."]
     assert source.read(key).tolist() == [1, 2]
     source.close()
     (tmp_path / "a.nc").write_bytes(content[:-2])
-    source = netcdf.open(tmp_path / "a.nc")
+    source = open_source(tmp_path / "a.nc", of_suffix(".nc"))
     with pytest.raises(TruncatedError, match="bytes in the file, expected at least"):
         source.read(key)
     source.close()
@@ -248,7 +248,7 @@ def test_unusual_files_are_left_to_the_library(name: str, tmp_path: Path) -> Non
 def test_a_netcdf4_file_is_not_taken_for_a_classic_one(tmp_path: Path) -> None:
     with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
         file.createVariable("x", "i4", ())[...] = 3
-    source = netcdf.open(tmp_path / "a.nc")
+    source = open_source(tmp_path / "a.nc", of_suffix(".nc"))
     assert not isinstance(source, ClassicSource)
     source.close()
     assert ds.read(tmp_path / "a.nc")["x"] == 3
