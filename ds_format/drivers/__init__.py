@@ -179,9 +179,12 @@ def find_output(path: Any, options: dict[str, Any]) -> Format:
         If there is no such format, or it cannot be written to an address.
     """
     name = options.get("format")
+    # most are text, of which the abstract class takes long to say that it is no address
+    address = path if type(path) is not str and isinstance(path, Address) else None
     if not isinstance(name, str):
-        if isinstance(path, Address) and not path.suffix:
-            raise DriverError("unknown file format: its name has no suffix, so `format` must name it", path=path.name)
+        if address is not None and not address.suffix:
+            message = "unknown file format: its name has no suffix, so `format` must name it"
+            raise DriverError(message, path=address.name)
         format = find(path)
     else:
         format, is_option = _named_output(path, name)
@@ -189,9 +192,9 @@ def find_output(path: Any, options: dict[str, Any]) -> Format:
             del options["format"]
             suffix = f".{name.removeprefix('.')}".lower()
             options.update({option: value for known, option, value in format.implied if known == suffix})
-    if isinstance(path, Address) and format.creation and not FILE.issubset(format.creation):
+    if address is not None and format.creation and not FILE.issubset(format.creation):
         message = f"{format.title} datasets consist of several files: they can only be written to local paths"
-        raise DriverError(message, path=path.name)
+        raise DriverError(message, path=address.name)
     return format
 
 
