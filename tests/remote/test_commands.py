@@ -15,6 +15,8 @@ from ds_format.cli.main import main
 
 from .server import Server
 
+pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
+
 Serve = Callable[..., Server]
 
 

@@ -14,6 +14,8 @@ import ds_format as ds
 
 from .server import Server
 
+pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
+
 xarray = pytest.importorskip("xarray")
 Serve = Callable[..., Server]
 GRID = np.random.default_rng(3).normal(size=(12, 400, 900)).astype("f4")

@@ -20,6 +20,8 @@ import ds_format as ds
 from . import server as behaviours
 from .server import Server, basic
 
+pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
+
 Serve = Callable[..., Server]
 GRID = np.arange(200_000.0).reshape(20, 10_000)
 

@@ -15,6 +15,8 @@ import ds_format as ds
 
 from .server import Server
 
+pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
+
 Serve = Callable[..., Server]
 GRID = np.random.default_rng(1).normal(size=(30, 91, 180)).astype("f4")
 LARGE = {

@@ -14,6 +14,8 @@ import ds_format as ds
 
 from .server import Server
 
+pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
+
 Serve = Callable[..., Server]
 RANDOM = np.random.default_rng(27)
 SHAPE = (20, 181, 90)

@@ -165,8 +165,9 @@ def test_redirects_show_whether_credentials_leak(serve: Serve) -> None:
 
 def test_signing_in(serve: Serve) -> None:
     server = serve(FILES, behaviours.signing_in("user", "secret"))
-    with pytest.raises(urllib.error.HTTPError, match="401"):
+    with pytest.raises(urllib.error.HTTPError, match="401") as caught:
         urllib.request.urlopen(server.url("x.ds"), timeout=5)
+    caught.value.close()
     passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
     passwords.add_password(None, server.url(host="localhost"), "user", "secret", is_authenticated=True)
     cookies = http.cookiejar.CookieJar()

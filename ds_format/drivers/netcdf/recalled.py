@@ -214,8 +214,11 @@ class Memory(Generic[V]):
             each = known if known is not None and is_known else self._read(i, place, position, joins, read_scalar)
             uses.update(each.uses)
             may_be_packed |= each.is_packed
+            if is_known and place.shape != each.variable.shape:
+                # `places` of this file stand for what is remembered, so its shapes are
+                each = self.variables[i] = each._replace(variable=self.moved(each.variable, place, position))
             if keys is None or _is_asked(each, keys):
-                if is_known and not (lends and place.shape == each.variable.shape):
+                if is_known and not lends:
                     each = each._replace(variable=self.moved(each.variable, place, position))
                 found.append(each)
                 asked.append(position)

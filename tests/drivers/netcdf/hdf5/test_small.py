@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 import warnings
@@ -114,6 +115,24 @@ def test_any_order_of_files_gives_what_each_gives_alone(tmp_path: Path) -> None:
         dataset = ds.read(path, unpack=False)
         assert told(dataset) == expected[path]
         spoil(dataset)
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("variables", [None, ["x"], ["y"]])
+def test_files_of_other_shapes_in_any_order(tmp_path: Path, format: Any, variables: list[str] | None) -> None:
+    sizes = {tmp_path / f"{i}.nc": n for i, n in enumerate([3, 3, 5, 100_000])}
+    for path, n in sizes.items():
+        with netCDF4.Dataset(path, "w", format=format) as file:
+            file.createDimension("i", n)
+            for name in ("x", "y"):
+                file.createVariable(name, "f8", ("i",))[:] = np.arange(n)
+    for paths in itertools.product(sizes, repeat=3):
+        for path in paths:
+            dataset = ds.read(path, variables)
+            for name in variables or ["x", "y"]:
+                assert dataset[name].shape == (sizes[path],)
+                assert dataset["."][name][".size"] == [sizes[path]]
+                assert dataset[name][-1] == sizes[path] - 1
 
 
 def test_metadata_are_recalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
