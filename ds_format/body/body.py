@@ -97,15 +97,8 @@ class Body:
             Out. The first ranges fill the first buffer, the following ones the next. No range crosses from one buffer
             to the next.
         """
-        ranges_left = zip(offsets.tolist(), sizes.tolist(), strict=True)
-        for out in outs:
-            target = memoryview(out)
-            target = target.cast("B") if target.nbytes else memoryview(bytearray())
-            at = 0
-            while at < len(target):
-                offset, size = next(ranges_left)
-                target[at : at + size] = self.read(offset, size)
-                at += size
+        for offset, part in parts_of(offsets, sizes, outs):
+            part[:] = self.read(offset, len(part))
 
     def announce(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
         """Receive the ranges that will be read next, in any order, perhaps in parts and by several threads.
@@ -138,6 +131,19 @@ class Body:
     def current_size(self) -> int:
         """Return how many bytes there are now from position 0 to the end of the file, which may have been cut."""
         return self.size
+
+
+def parts_of(offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> Iterator[tuple[int, memoryview]]:
+    """Yield the position of each range, and the part of a buffer that it fills; parameters as of `Body.ranges`."""
+    ranges_left = zip(offsets.tolist(), sizes.tolist(), strict=True)
+    for out in outs:
+        target = memoryview(out)
+        target = target.cast("B") if target.nbytes else memoryview(bytearray())
+        at = 0
+        while at < len(target):
+            offset, size = next(ranges_left)
+            yield offset, target[at : at + size]
+            at += size
 
 
 def _pread(fd: int, size: int, offset: int) -> bytes:

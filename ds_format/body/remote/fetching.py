@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...base.threads import renew_lock
 from ...errors import ReplacedError, TruncatedError
-from ..body import Body, MemoryBody, ended
+from ..body import Body, MemoryBody, ended, parts_of
 from ..stamp import Stamp, Watch
 from .settings import RequestSettings, current
 from .stores import Answer, Store, repeated
@@ -339,17 +339,7 @@ class RemoteBody(Body):
 
     def ranges(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> None:
         """Fill buffers with ranges, merged where they are close, and requested side by side."""
-        parts: list[tuple[int, memoryview]] = []
-        ranges_left = zip((offsets + self.start).tolist(), sizes.tolist(), strict=True)
-        for out in outs:
-            target = memoryview(out)
-            target = target.cast("B") if target.nbytes else memoryview(bytearray())
-            at = 0
-            while at < len(target):
-                offset, size = next(ranges_left)
-                parts.append((offset, target[at : at + size]))
-                at += size
-        self._fetcher.fill(parts)
+        self._fetcher.fill([*parts_of(offsets + self.start, sizes, outs)])
 
     def announce(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
         """Note which ranges will be read next."""

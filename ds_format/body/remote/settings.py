@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class RequestSettings(NamedTuple):
-    """RequestSettings of requests; see `remote`."""
+    """Settings of requests; see `remote`."""
 
     gap: int = 256 * 1024
     piece: int = 8 * 1024 * 1024
