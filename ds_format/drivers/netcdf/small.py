@@ -12,8 +12,8 @@ from ...errors import DsError
 from ..base import SmallFiles
 from ..native import log_reason
 from .by_library import LIBRARY
-from .classic.small import WholeClassicFile
-from .hdf5.small import WholeNetCDF4File
+from .classic.source import WholeClassicFile
+from .hdf5.source import WholeNetCDF4File
 from .whole import WholeFile, WholeFileRow
 
 HDF5_START = hdf5.SIGNATURE[: len(classic.MAGIC[0])]

@@ -1,8 +1,7 @@
 """Classic NetCDF files, without the netCDF4 library: what `ds_format.classic` says of them as a Source.
 
 recalled what a header says as metadata, where files before it said the same
-source   a file as a Source, and its variables by their positions
-small    a small file, from memory; small files in a row
+source   a file as a Source, or read in one call, and its variables by their positions
 check    what is wrong with a file beyond its variables, and where its variables end
 
 Which files are left to the library `source.opened` decides: those whose header is `ds_format.classic.Unusual`.

@@ -1,7 +1,9 @@
-"""Reading: a classic NetCDF file as a Source, and its variables by their positions."""
+"""A classic NetCDF file as a Source, or read in one call, and its variables by their positions."""
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +13,10 @@ from .... import classic
 from ....body.body import FIRST_SIZE, Body
 from ...native import NativeHandle, NativeSource, NativeValues, open_native
 from ...slabs import Slices
-from ..format import NetCDFWarning
-from .recalled import catalog_of
+from ..format import MARKER, NetCDFWarning
+from ..recalled import RecalledFile, escaped
+from ..whole import WholeFile
+from .recalled import catalog_of, recall
 
 
 class ClassicValues(NativeValues):
@@ -58,3 +62,55 @@ class ClassicSource(NativeSource):
     def head(self) -> memoryview:
         """Return the bytes of the header."""
         return memoryview(self._head)[: self.header.size]
+
+
+class WholeClassicFile(WholeFile):
+    """A classic file that is read in one call.
+
+    Parameters
+    ----------
+    body : Body
+
+    Raises
+    ------
+    FormatError
+        If the header is wrong.
+    Unusual
+        If only the netCDF4 library can read the file.
+    """
+
+    __slots__ = ()
+    header: classic.ClassicHeader
+
+    def __init__(self, body: Body):
+        super().__init__(body, classic.read_header(body, share=True), ClassicValues(body))
+
+    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
+        """See `WholeFile`."""
+        return recall(self.header, self.values.scalar, keys, lends)
+
+    def attributes(self) -> dict[str, Any]:
+        """See `WholeFile`."""
+        return escaped(self.header.attributes)
+
+    def has_marker(self) -> bool:
+        """See `WholeFile`."""
+        return MARKER in self.header.attributes
+
+    def places(self) -> Sequence[classic.ClassicVariable]:
+        """See `WholeFile`."""
+        return self.header.variables
+
+    def is_alike(self, known: WholeClassicFile) -> bool:
+        """Compare the headers; equal bytes of variables gave the same objects."""
+        header, other = self.header, known.header
+        if header.format != other.format or header.dimensions != other.dimensions:
+            return False
+        if len(header.variables) != len(other.variables):
+            return False
+        pairs = zip(header.variables, other.variables, strict=True)
+        return all(new.attributes is old.attributes and new.name == old.name for new, old in pairs)
+
+    def digest(self) -> int:
+        """Return a checksum of the header."""
+        return zlib.crc32(self.body.read(0, self.header.size))
