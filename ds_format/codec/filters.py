@@ -27,8 +27,7 @@ import numpy as np
 from ..base.optional import library
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from ..kernels.common.checksums import adler32, fletcher32
-from ..kernels.hdf5.chunks import decode_lzf, unshuffle
-from ..kernels.hdf5.encoding import shuffle
+from ..kernels.hdf5.chunks import decode_lzf, shuffle, unshuffle
 
 Options = Mapping[str, Any]
 """The configuration of a filter, with the keys of numcodecs. It may come from a file, so filters check it."""

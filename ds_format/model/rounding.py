@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..base import threads
-from ..kernels.hdf5.encoding import round_floats
+from ..kernels.hdf5.chunks import round_floats
 
 DIGITS_ATTRIBUTE = "_QuantizeGranularBitRoundNumberOfSignificantDigits"
 BITS_ATTRIBUTE = "_QuantizeBitRoundNumberOfSignificantBits"

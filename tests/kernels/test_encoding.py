@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.kernels.hdf5.encoding import round_floats, shuffle
+from ds_format.kernels.hdf5.chunks import round_floats, shuffle
 
 from .. import oracles
 from .test_values import at_any_address

@@ -7,8 +7,7 @@ values    attributes and filters
 indexes   an index of chunks → the position of each chunk
 strings   references into the global heap → strings
 small     a chunked variable of a file in memory → an array
-chunks    bytes of a chunk, shuffled or not → values of an array; LZF
-encoding  values → rounded or shuffled values, before compression
+chunks    bytes of a chunk ↔ values of an array: the filters "shuffle" and LZF; rounding before compression
 
 Declarations:
 
