@@ -15,7 +15,7 @@ copies the bytes of the variable from each record, and kernels convert big-endia
 from __future__ import annotations
 
 from ..errors import Unusual
-from .arrays import values
+from .arrays import ranges_of, values
 from .format import MAGIC, Incomplete
 from .header import ClassicHeader, ClassicVariable, Dimension, end_of, read_header, read_on
 
@@ -27,6 +27,7 @@ __all__ = [
     "Incomplete",
     "Unusual",
     "end_of",
+    "ranges_of",
     "read_header",
     "read_on",
     "values",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
-from ..codec.slab_reading import read_strided
+from ..codec.slab_reading import read_strided, strided_ranges
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
 from .format import CODES
@@ -67,8 +67,7 @@ def values(
         raise _truncated(body.size, variable)
     strides = _strides(variable)
     if slices is not None:
-        shape = tuple([part.stop - part.start for part in slices])
-        begin += sum(part.start * stride for part, stride in zip(slices, strides, strict=True))
+        begin, shape = _slab(variable, strides, slices)
     if 0 in shape:
         return np.empty(shape, dtype), False
     where = body.in_file()
@@ -78,6 +77,23 @@ def values(
         return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels)
     except EOFError:
         raise _truncated(body.current_size(), variable) from None
+
+
+def ranges_of(variable: ClassicVariable, slices: tuple[slice, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offset and size of each range of bytes that a slab consists of, in the file; as `values`."""
+    strides = _strides(variable)
+    begin, shape = _slab(variable, strides, slices)
+    if 0 in shape:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return strided_ranges(begin, shape, strides, int(variable.code[1:]))
+
+
+def _slab(
+    variable: ClassicVariable, strides: tuple[int, ...], slices: tuple[slice, ...]
+) -> tuple[int, tuple[int, ...]]:
+    """Return the position of the first value of a slab in the file, in bytes, and the shape of the slab."""
+    begin = variable.begin + sum(part.start * stride for part, stride in zip(slices, strides, strict=True))
+    return begin, tuple([part.stop - part.start for part in slices])
 
 
 def _strides(variable: ClassicVariable) -> tuple[int, ...]:

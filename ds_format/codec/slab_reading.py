@@ -301,16 +301,32 @@ def read_strided(
     """
     if 0 in shape:
         return np.empty(shape, dtype), False
-    axis, run = len(shape), dtype.itemsize
+    offsets, sizes = strided_ranges(begin, shape, strides, dtype.itemsize)
+    runs = np.empty((len(offsets), int(sizes[0])), np.uint8)
+    file.ranges(offsets, sizes, [runs])
+    return arrays.decode(runs, 0, 0, shape, dtype, sentinels, is_big)
+
+
+def strided_ranges(
+    begin: int, shape: tuple[int, ...], strides: tuple[int, ...], item_size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offset and size of each run of bytes that a slab consists of, in C order; all have the same size.
+
+    Parameters
+    ----------
+    begin, shape, strides
+        As of `read_strided`, with at least one value.
+    item_size : int
+        Bytes of a value.
+    """
+    axis, run = len(shape), item_size
     while axis and strides[axis - 1] == run:
         axis -= 1
         run *= shape[axis]
     offsets: NDArray[np.int64] = np.array([begin], np.int64)
     for n, stride in zip(shape[:axis], strides[:axis], strict=True):
         offsets = (offsets[:, None] + np.arange(n, dtype=np.int64) * stride).ravel()
-    runs = np.empty((len(offsets), run), np.uint8)
-    file.ranges(offsets, np.full(len(offsets), run, np.int64), [runs])
-    return arrays.decode(runs, 0, 0, shape, dtype, sentinels, is_big)
+    return offsets, np.full(len(offsets), run, np.int64)
 
 
 def read_fill(stored: Stored, shape: list[int]) -> NDArray[Any]:

@@ -7,13 +7,14 @@ all: values as a Source gives them (`NativeValues`), a variable that travels (`N
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import math
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -28,13 +29,13 @@ from ..base.text import escape
 from ..body import Opened
 from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
-from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ..errors import DsError, FormatError, TruncatedError, UnsupportedError, Unusual
 from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
 from .handle import PositionedHandle
 from .library.catalog import FileVariable
 from .library.source import Job, Reading
-from .slabs import Slices, read_filled
+from .slabs import Slices, clipped, read_filled, slabs_of
 
 
 class NativeValues(Reading):
@@ -82,7 +83,41 @@ class NativeValues(Reading):
 
     def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or a part of it; see `Reading`."""
-        return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
+        if index is None:
+            return self.read_whole(variable, variable.place)
+        if self._body.is_far:
+            self.announce([(variable, variable.place, index)])
+        return super().read_variable(variable, index)
+
+    def announce(self, reads: Iterable[tuple[FileVariable, Any, tuple[Any, ...] | None]]) -> None:
+        """Announce what will be read, so that the bytes of all slabs of all variables come together.
+
+        Parameters
+        ----------
+        reads : iterable of (FileVariable, place, index)
+            The index is that of `read_variable`. Errors are left to reading.
+        """
+        wanted = [(place, slices) for variable, place, index in reads for slices in _slabs_in_file(variable, index)]
+        self._prepare([place for place, _ in wanted])
+        found = [np.zeros((2, 0), np.int64)]
+        for place, slices in wanted:
+            with contextlib.suppress(DsError, Unusual):
+                found.append(np.array(self._ranges(place, slices)))
+        offsets, sizes = np.concatenate(found, axis=1)
+        self._body.announce(offsets[sizes > 0], sizes[sizes > 0])
+
+    def _prepare(self, places: list[Any]) -> None:
+        """Read what `_ranges` needs, for all places together."""
+
+    @abstractmethod
+    def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return offset and size of each range of bytes that a slab is read from.
+
+        Raises
+        ------
+        DsError, Unusual
+            If only reading can tell.
+        """
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:
@@ -101,6 +136,18 @@ class NativeValues(Reading):
         except DsError:
             # reading it raises the reason
             return None
+
+
+def _slabs_in_file(variable: FileVariable, index: tuple[Any, ...] | None) -> Iterator[Slices]:
+    """Iterate over the slabs of a variable that are read, with the dimension of the characters of strings."""
+    if variable.shape is None:
+        return
+    characters = () if variable.length is None else (slice(0, variable.length),)
+    if index is None:
+        yield (*[slice(0, n) for n in variable.shape], *characters)
+        return
+    for slices in slabs_of(variable.shape, index, variable.size, variable.chunk):
+        yield (*slices, *characters)
 
 
 class HDF5Values(NativeValues):
@@ -146,6 +193,12 @@ class HDF5Values(NativeValues):
         except DsError as error:
             raise error.at(path=self._path, variable=variable.name)
         return self._opened_by_library().fetch(escape(variable.name), slices), True
+
+    def _prepare(self, places: list[Any]) -> None:
+        hdf5.load_indexes(self._body, {id(place): place for place in places}.values())
+
+    def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return hdf5.ranges_of(self._body, place, clipped(slices, place.shape))
 
     def _padded(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         """Return a slab of a variable, with fill values where it is shorter than its dimensions."""
@@ -254,6 +307,7 @@ class NativeSource(Opened):
         self.path = body.name
         self.watch = body.watch
         self.size = body.size
+        self._is_far = body.is_far
         self.held = 0 if body.memory is None else body.size
         self.meta: Entries = catalog.meta
         self.faults = catalog.faults
@@ -290,6 +344,20 @@ class NativeSource(Opened):
             If the data are cut, damaged, or not what the attributes promise.
         """
         return self._opened.read_variable(self._variable(name), index)
+
+    @watched
+    def announce(self, reads: Mapping[str, tuple[Any, ...] | None]) -> None:
+        """Announce what `read` will read, if the file is far, so that the bytes of several variables come together.
+
+        Parameters
+        ----------
+        reads : dict
+            Key of a variable → index. Errors are left to `read`.
+        """
+        if self._is_far:
+            known = {name: index for name, index in reads.items() if name in self.variables}
+            places = [(self.variables[name], self.variables[name].place, index) for name, index in known.items()]
+            self._opened.announce(places)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:

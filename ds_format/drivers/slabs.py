@@ -75,6 +75,27 @@ def read_part(
     chunk : sequence of int, optional
         Chunk lengths of the file. Positions in the same chunk are read together.
     """
+    axes, orders = _axes(shape, index, item_size, chunk)
+    part = _assemble(fetch, axes)
+    for axis, order in enumerate(orders):
+        if order is not None:
+            part = part.take(order, axis=axis)
+    return part[tuple(0 if isinstance(item, (int, np.integer)) else slice(None) for item in index)]
+
+
+def slabs_of(
+    shape: Sequence[int], index: Sequence[Any], item_size: int, chunk: Sequence[int] | None
+) -> Iterator[Slices]:
+    """Iterate over the slabs that `read_part` fetches; parameters as for it."""
+    axes, _ = _axes(shape, index, item_size, chunk)
+    for runs in itertools.product(*axes):
+        yield tuple(run.source for run in runs)
+
+
+def _axes(
+    shape: Sequence[int], index: Sequence[Any], item_size: int, chunk: Sequence[int] | None
+) -> tuple[list[list[AxisRun]], list[NDArray[np.int64] | None]]:
+    """Return the runs of each axis, and the order of the requested positions along it, as `_runs`."""
     axes: list[list[AxisRun]] = []
     orders: list[NDArray[np.int64] | None] = []
     inner = item_size
@@ -83,11 +104,7 @@ def read_part(
         axes.insert(0, runs)
         orders.insert(0, order)
         inner *= max((run.source.stop - run.source.start for run in runs), default=1)
-    part = _assemble(fetch, axes)
-    for axis, order in enumerate(orders):
-        if order is not None:
-            part = part.take(order, axis=axis)
-    return part[tuple(0 if isinstance(item, (int, np.integer)) else slice(None) for item in index)]
+    return axes, orders
 
 
 def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[AxisRun], NDArray[np.int64] | None]:

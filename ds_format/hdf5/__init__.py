@@ -11,7 +11,7 @@ From low to high::
 from __future__ import annotations
 
 from ..errors import Unusual
-from .arrays import DatasetPlace, check_size, place_of, stored_of, values
+from .arrays import DatasetPlace, check_size, load_indexes, place_of, ranges_of, stored_of, values
 from .header import SIGNATURE, content, read_file
 from .records import (
     HDF5Attribute,
@@ -36,7 +36,9 @@ __all__ = [
     "Unusual",
     "check_size",
     "content",
+    "load_indexes",
     "place_of",
+    "ranges_of",
     "read_file",
     "stored_of",
     "values",

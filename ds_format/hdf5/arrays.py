@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -21,14 +22,14 @@ from ..codec.filters import (
     find_filter,
     simple_filters,
 )
-from ..codec.slab_reading import read_strided, slab_reader
+from ..codec.slab_reading import locate_chunks, read_strided, slab_reader, strided_ranges
 from ..codec.stored import MAX_COUNT, Stored, StoredChunks
-from ..errors import FormatError, TruncatedError, Unusual
+from ..errors import DsError, FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
 from ..kernels.hdf5.indexes import find_chunks
 from ..kernels.hdf5.small import read_chunked, read_listed
 from ..kernels.hdf5.strings import read_strings
-from .reading import read_known
+from .reading import read_known, read_together
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 
 REFERENCE = np.dtype("V16")
@@ -315,15 +316,50 @@ def _chunks(body: Body, place: DatasetPlace) -> StoredChunks:
     return place.chunks
 
 
+def load_indexes(body: Body, places: Iterable[DatasetPlace]) -> None:
+    """Read the indexes of the chunks of several datasets, each level of all of them together.
+
+    Indexes that are damaged or unusual are left out; `values` raises the reason.
+    """
+    missing = [place for place in places if place.layout.chunk is not None and place.chunks is None]
+
+    def lenient(place: DatasetPlace) -> Callable[[Any, int], Any]:
+        parse = _index_parser(place)
+
+        def parse_or_leave(segments: Any, size: int) -> Any:
+            try:
+                return parse(segments, size)
+            except (DsError, Unusual):
+                return None
+
+        return parse_or_leave
+
+    for place, found in zip(missing, read_together(body, map(lenient, missing), _known(body)), strict=True):
+        if found is not None:
+            place.chunks = _sorted(*found)
+
+
 def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
     """Find out where the chunks of a dataset are."""
+    return _sorted(*read_known(body, _index_parser(place), _known(body)))
+
+
+def _sorted(
+    numbers: NDArray[np.int64], offsets: NDArray[np.uint64], sizes: NDArray[np.uint64], masks: NDArray[np.uint32]
+) -> StoredChunks:
+    order = np.argsort(numbers, kind="stable")  # an extensible array may have another order
+    return StoredChunks(numbers[order], offsets[order], sizes[order], masks[order])
+
+
+def _index_parser(place: DatasetPlace) -> Callable[[Any, int], Any]:
+    """Return a function that parses the index of the chunks of a dataset, for `read_known`."""
     layout = place.layout
     index, address, chunk = layout.index or "", layout.address, layout.chunk or ()
-    if address is None:
-        nothing = np.zeros(0, np.uint64)
-        return StoredChunks(nothing.astype(np.int64), nothing, nothing, nothing.astype(np.uint32))
 
     def parse(segments: Any, size: int) -> Any:
+        if address is None:
+            nothing = np.zeros(0, np.uint64)
+            return nothing.astype(np.int64), nothing, nothing, nothing.astype(np.uint32)
         return find_chunks(
             segments,
             size,
@@ -339,9 +375,7 @@ def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
             Unusual,
         )
 
-    numbers, offsets, sizes, masks = read_known(body, parse, _known(body))
-    order = np.argsort(numbers, kind="stable")  # an extensible array may have another order
-    return StoredChunks(numbers[order], offsets[order], sizes[order], masks[order])
+    return parse
 
 
 def _known(body: Body) -> list[tuple[int, Any]]:
@@ -359,13 +393,10 @@ def _from_run(
     body: Body, place: DatasetPlace, slices: tuple[slice, ...], shape: tuple[int, ...], sought: NDArray[Any] | None
 ) -> tuple[NDArray[Any], bool]:
     """Return values that lie in one piece, or a part of them."""
-    begin, item_size = place.layout.address or 0, place.dtype.itemsize
-    if begin + place.size > body.size:
+    item_size = place.dtype.itemsize
+    if (place.layout.address or 0) + place.size > body.size:
         raise _truncated(body.size, place)
-    strides = [item_size] * len(place.shape)
-    for axis in range(len(strides) - 1, 0, -1):
-        strides[axis - 1] = strides[axis] * place.shape[axis]
-    begin += sum(s.start * stride for s, stride in zip(slices, strides, strict=True))
+    begin, strides = _strides(place, slices)
     where = body.in_file()
     if item_size in WORD_SIZES and not (sought is not None and place.dtype.char == "e"):
         if where is None:
@@ -377,6 +408,38 @@ def _from_run(
     size = item_size + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
     data = body.read(begin, size)
     return np.ndarray(shape, _stored_dtype(place), data, 0, strides).astype(place.dtype, order="C"), sought is not None
+
+
+def _strides(place: DatasetPlace, slices: tuple[slice, ...]) -> tuple[int, list[int]]:
+    """Return the position of the first value of a slab in the file, and the distances between values, in bytes."""
+    strides = [place.dtype.itemsize] * len(place.shape)
+    for axis in range(len(strides) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * place.shape[axis]
+    begin = place.layout.address or 0
+    return begin + sum(s.start * stride for s, stride in zip(slices, strides, strict=True)), strides
+
+
+def ranges_of(
+    body: Body, place: DatasetPlace, slices: tuple[slice, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offset and size of each range of bytes that a slab is read from; as `values`.
+
+    There are none if the index of chunks is not loaded; see `load_indexes`. Those of strings are references.
+
+    Raises
+    ------
+    TruncatedError
+        If a chunk is outside of the file.
+    """
+    shape = tuple([s.stop - s.start for s in slices])
+    if 0 not in shape and place.layout.address is not None:
+        if place.layout.chunk is None:
+            begin, strides = _strides(place, slices)
+            return strided_ranges(begin, shape, tuple(strides), place.dtype.itemsize)
+        table = None if place.chunks is None else locate_chunks(stored_of(body, place), slices, body.size)
+        if table is not None:
+            return np.array(table.offsets, np.int64), np.array(table.sizes, np.int64)
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
 
 def _strings(body: Body, references: NDArray[Any], as_text: bool) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,11 +35,29 @@ def read_known(body: Body, parse: Callable[[Segments, int], T | list[tuple[int, 
     TruncatedError
         If the file has become shorter than its body.
     """
+    found: T = read_together(body, [parse], segments)[0]
+    return found
+
+
+def read_together(body: Body, parsers: Iterable[Callable[[Segments, int], Any]], segments: Segments) -> list[Any]:
+    """Parse several parts of a file, and return their results. Each round reads all bytes that they need.
+
+    Parameters and errors are those of `read_known`, with several functions that parse.
+    """
+    waiting = dict(enumerate(parsers))
+    results: list[Any] = [None] * len(waiting)
     while True:
-        found = parse(segments, body.size)
-        if not isinstance(found, list):
-            return found
-        _read(body, found, segments)
+        needed: list[tuple[int, int]] = []
+        for i, parse in [*waiting.items()]:
+            found = parse(segments, body.size)
+            if isinstance(found, list):
+                needed += found
+            else:
+                results[i] = found
+                del waiting[i]
+        if not waiting:
+            return results
+        _read(body, needed, segments)
 
 
 def first_bytes(body: Body) -> Segments:

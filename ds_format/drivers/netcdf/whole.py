@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...model.missing import settle
 from ..alike import StackedValues
 from ..base import Metadata
 from ..native import NativeValues
-from .recalled import RecalledFile
+from .recalled import RecalledFile, RecalledVariable
 
 
 class WholeFile:
@@ -81,7 +81,12 @@ class WholeFile:
         dataset = Dataset()
         kept: Metadata = {}
         packed = packing.entries_to_unpack(recalled.meta, unpack)
-        for each, place in zip(recalled.variables, recalled.positions, strict=True):
+        placed: Iterable[tuple[RecalledVariable, Any]] = zip(recalled.variables, recalled.positions, strict=True)
+        if self.body.is_far:
+            placed = [*placed]
+            wanted = [(each, place) for each, place in placed if keys is None or each.key in keys]
+            values.announce((each.variable, place, None) for each, place in wanted)
+        for each, place in placed:
             key, variable = each.key, each.variable
             if keys is not None and key not in keys:
                 if full:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .... import classic
@@ -26,6 +27,9 @@ class ClassicValues(NativeValues):
 
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return classic.values(self._body, place, slices, sought)
+
+    def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return classic.ranges_of(place, slices)
 
 
 @dataclass(frozen=True, slots=True)
