@@ -33,7 +33,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its o
 
 from ds_format.body.body import MemoryBody
 from ds_format.errors import FormatError, Unusual
-from ds_format.hdf5 import arrays, header, reading
+from ds_format.hdf5 import arrays, header, reading, with_links
 from ds_format.hdf5.records import HDF5Dataset, HDF5File
 from tests.hdf5 import reference
 from tests.hdf5.damage import Anatomy
@@ -53,6 +53,7 @@ SEEDS: tuple[str, ...] = (
     "masks",
 )
 SEEDS += ("hdf5_earliest", "hdf5_latest_ordered", "h5netcdf_latest", "compound", "references")
+SEEDS += ("soft_links", "soft_links_of_tables", "two_names", "filter_lzf")
 BASES = ("netcdf4", "few", "earliest", "latest")
 """Small files of which one has little and uses all parts of the format."""
 
@@ -88,6 +89,8 @@ COMPARED = 0.05
 """Of the files that the kernels read, how many are compared with the oracle, which takes long."""
 RECALLED = 0.3
 """Of the same, how many are compared with themselves, recalled from others or read range by range."""
+AFTER_BLOCK = 0.02
+"""Of all files, how many have a user block before them."""
 
 
 class FoundError(Exception):
@@ -181,6 +184,8 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
         If both say something else. An error that is no error about a file is passed on.
     """
     body = MemoryBody("x.nc", data)
+    if dice.random() < AFTER_BLOCK:
+        body = header.content(MemoryBody("x.nc", bytes(512) + data)) or body
     try:
         file = header.read_file(body)
     except (FormatError, Unusual) as error:
@@ -196,6 +201,12 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
     is_compared = dice.random() < COMPARED
     if is_compared:
         _compare(data, file, tally)
+    with contextlib.suppress(FormatError, Unusual):
+        with_links(file, netcdf=True)
+    try:
+        file, _ = with_links(file)
+    except Unusual:
+        tally["links: Unusual"] += 1
     for dataset in file.datasets:
         if _has_many_chunks(dataset) and dice.random() < 0.8:
             continue

@@ -29,7 +29,13 @@ def test_a_reason_is_in_the_documents(reason: str) -> None:
 def _link(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["x"] = 1
-        file["y"] = h5py.SoftLink("/x")
+        file["y"] = h5py.ExternalLink(path.name, "/x")
+
+
+def _two_names(path: Path) -> None:
+    with h5py.File(path, "w", track_order=True) as file:
+        file["g/x"] = 1
+        file["h"] = h5py.SoftLink("g")
 
 
 @pytest.mark.parametrize(
@@ -38,8 +44,8 @@ def _link(path: Path) -> None:
         ("a.nc", lambda path: ds.write(path, {"x": 1}), None, None),
         ("b.nc", lambda path: ds.write(path, {"x": 1.0}, format="NETCDF3_CLASSIC"), None, None),
         ("c.h5", lambda path: ds.write(path, {"x": 1}), None, None),
-        ("d.nc", _link, "netCDF4", "a soft link"),
-        ("e.h5", _link, "h5py", "a soft link"),
+        ("d.nc", _two_names, "netCDF4", 'the link "h" is a link to the group "g"'),
+        ("e.h5", _link, "h5py", "an external link"),
     ],
 )
 def test_info(

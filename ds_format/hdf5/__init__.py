@@ -5,6 +5,7 @@ From low to high::
     records  what the metadata say, as plain records
     reading  parsing with the bytes that are known, and reading those that it lacks
     header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
+    links    soft links and further hard links → all names of the objects
     arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 from ..errors import Unusual
 from .arrays import DatasetPlace, check_size, load_indexes, place_of, ranges_of, stored_of, values
 from .header import SIGNATURE, content, read_file
+from .links import LeftOut, with_links
 from .records import (
     HDF5Attribute,
     HDF5Dataset,
@@ -33,6 +35,7 @@ __all__ = [
     "HDF5Group",
     "HDF5Layout",
     "HDF5Type",
+    "LeftOut",
     "Unusual",
     "check_size",
     "content",
@@ -42,4 +45,5 @@ __all__ = [
     "read_file",
     "stored_of",
     "values",
+    "with_links",
 ]

@@ -4,7 +4,7 @@ Files, or parts of them, are left to a library (`Unusual`) if they have:
 
 - a user block (see `content`), addresses that do not have 8 bytes, a driver that spreads the file or an image of the
   metadata cache, or are open for writing;
-- soft or external links, objects with two names, groups that are nested deeper than 32;
+- external links, groups that are nested deeper than 32, links whose names have slashes;
 - messages that are shared in a heap, heaps with filters, references to regions;
 - names that are empty or not UTF-8, two attributes with one name;
 - a structure of a version that is not in "HDF5 File Format Specification Version 3.0".

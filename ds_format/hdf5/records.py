@@ -126,7 +126,7 @@ class HDF5Group(NamedTuple):
 
 
 class HDF5File(NamedTuple):
-    """All objects of a file."""
+    """All objects of a file, each by the first of its names."""
 
     groups: list[HDF5Group]
     """The root first, then in the order of links, by creation if it is tracked (else by name), outer ones first, each
@@ -137,3 +137,6 @@ class HDF5File(NamedTuple):
     """Committed types by their names, with groups."""
     is_ordered: bool
     """Whether all groups track the creation order of their links."""
+    links: list[tuple[str, int, int | str]]
+    """Other names of objects, with groups; creation order as of `HDF5Dataset`; address of the object header, or
+    path of a soft link."""

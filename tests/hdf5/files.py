@@ -437,34 +437,65 @@ def _left(reason: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return _of(is_netcdf=False, reason=reason)
 
 
-@_left("a soft or external link")
-def soft_link(path: Path) -> None:
-    with h5py.File(path, "w", libver="latest") as file:
-        file["a"] = [1]
-        file["b"] = h5py.SoftLink("/a")
+def soft_links(path: Path, **options: Any) -> None:
+    """Links to datasets, groups, types, other links, themselves, and nothing, in an order of their own."""
+    with h5py.File(path, "w", **options) as file:
+        file["z"] = [1, 2]
+        file["z"].attrs["units"] = "m"
+        inner = file.create_group("g/h", track_order=options.get("track_order"))
+        inner["x"], file["g/m"], inner["type"] = 1.5, "text", np.dtype("i4")
+        targets = {
+            "a": "/z", "g/relative": "h/x", "g/h/up": "/g/m", "dots": "./g/.//h/x", "g/slash": "/z/",
+            "chain": "through/x", "through": "g/h", "g/h/chain": "/chain", "kind": "g/h/type", "nowhere": "g/nothing",
+            "below": "z/x", "one": "two", "two": "/one", "itself": "itself", "g/root": "/",
+            "g/h/here": ".", "k": "/g/h/chain",
+        }  # fmt: skip
+        for name, target in targets.items():
+            file[name] = h5py.SoftLink(target)
+        for i in range(20):
+            file[f"steps{i:02}"] = h5py.SoftLink(f"steps{i - 1:02}" if i else "z")
 
 
-@_left("a soft link")
-def soft_link_of_a_table(path: Path) -> None:
+_of("soft_links", is_netcdf=False)(partial(soft_links, libver="latest"))
+_of("soft_links_of_tables", is_netcdf=False)(soft_links)
+_of("soft_links_ordered", is_netcdf=False)(partial(soft_links, libver="latest", track_order=True))
+
+
+@_of("filter_lzf", is_netcdf=False)
+def lzf(path: Path) -> None:
+    """Chunks that LZF makes shorter, and such that it does not."""
     with h5py.File(path, "w") as file:
-        file["a"] = [1]
-        file["b"] = h5py.SoftLink("/a")
+        file.create_dataset("text", data=np.arange(1000) // 7, chunks=(300,), compression="lzf", shuffle=True)
+        noise = np.random.default_rng(0).integers(0, 255, 1000, "u1")
+        file.create_dataset("noise", data=noise, chunks=(300,), compression="lzf", fletcher32=True)
 
 
-@_left("an object that has two names")
+@_of(is_netcdf=False)
 def two_names(path: Path) -> None:
     with h5py.File(path, "w") as file:
-        file["a"] = [1]
-        file["b"] = file["a"]
+        file["b"], file["type"] = [1], np.dtype("i4")
+        file.create_group("g")["x"] = file["a"] = file["b"]
+        file["h"] = file["g"]
+        file["g/type"] = file["type"]
 
 
-@_left("an object that has two names")
+@_of(is_netcdf=False)
 def loop(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file.create_group("g")["up"] = file["/"]
+        file["g/g"] = file["g"]
 
 
-@_left("a soft or external link")
+@_of()
+def netcdf_links(path: Path) -> None:
+    """A file of the library to whose variables h5py makes links."""
+    groups(path)
+    with h5py.File(path, "a") as file:
+        file["b/a_link"], file["b/another_name"] = h5py.SoftLink("./x"), file["b/x"]
+        file.create_group("b/added")["link"] = h5py.SoftLink("/b/a_link")
+
+
+@_left("an external link")
 def external_link(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["b"] = h5py.ExternalLink("other.h5", "/a")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from typing import Any
+
+import h5py
 
 from .damage import NOWHERE, Anatomy, u8, u16, u32, u64, with_checksum
 from .hostile import (
@@ -293,14 +297,84 @@ def old_continuation_of_itself(a: Anatomy) -> bytes:
 # 4. groups
 
 
-@case("few", "Unusual", "")
+@case("few", "FormatError", "leads from a group to one that is around it")
 def group_in_itself(a: Anatomy) -> bytes:
     return a.patched((link_name(a) + 1, u64(a.objects[""].address)))
 
 
-@case("few", "Unusual", "")
-def object_of_two_names(a: Anatomy) -> bytes:
+@case("few", "Unusual", 'a link to the group "x"')
+def group_of_two_names(a: Anatomy) -> bytes:
     return a.patched((link_name(a) + 1, u64(a.objects["g"].address)))
+
+
+def linked(make: Callable[[Any], None], **options: Any) -> bytes:
+    """Return a file by h5py."""
+    content = io.BytesIO()
+    with h5py.File(content, "w", **options) as file:
+        make(file)
+    return content.getvalue()
+
+
+@case("few", "FormatError", "leads from a group to one that is around it")
+def groups_in_each_other(_: Anatomy) -> bytes:
+    def make(file: Any) -> None:
+        file["a/b"], file["c/d"] = h5py.SoftLink("/c"), h5py.SoftLink("/a")
+
+    return linked(make)
+
+
+@case("few", "FormatError", "more than 100000 names")
+def groups_with_many_names(_: Anatomy) -> bytes:
+    def make(file: Any) -> None:
+        group = file
+        for _ in range(25):
+            group, outer = group.create_group("a"), group
+            outer["b"] = group
+
+    return linked(make)
+
+
+@case("few", "read Unusual", "")
+def soft_links_in_a_circle(_: Anatomy) -> bytes:
+    def make(file: Any) -> None:
+        for i in range(2000):
+            file[f"link{i:04}"] = h5py.SoftLink(f"link{(i + 1) % 2000:04}")
+
+    return linked(make, libver="latest")
+
+
+@case("few", "Unusual", "take too many steps")
+def soft_links_of_many_steps(_: Anatomy) -> bytes:
+    def make(file: Any) -> None:
+        file["x"] = 1
+        file["long"] = h5py.SoftLink("./" * 30_000 + "x")
+        for i in range(1000):
+            file[f"link{i}"] = h5py.SoftLink("long")
+
+    return linked(make, libver="latest")
+
+
+@case("earliest", "Unusual", "a name that is empty")
+def soft_link_to_an_empty_path(a: Anatomy) -> bytes:
+    at = a.find(b"SNOD") + 8
+    return a.patched((at + 16, u32(2)), (at + 24, u32(0)))
+
+
+@case("earliest", "FormatError", "not within its heap")
+def soft_link_beyond_its_heap(a: Anatomy) -> bytes:
+    at = a.find(b"SNOD") + 8
+    return a.patched((at + 16, u32(2)), (at + 24, u32(1 << 31)))
+
+
+@case("few", "FormatError", "it is too short")
+def soft_link_longer_than_its_message(_: Anatomy) -> bytes:
+    content = linked(lambda file: file.update({"link": h5py.SoftLink("target")}), libver="latest")
+    return Anatomy(content).patched((content.index(b"\6\0target"), u16(500)))
+
+
+@case("few", "Unusual", "a slash")
+def link_with_a_slash(a: Anatomy) -> bytes:
+    return a.patched((link_name(a), b"/"))
 
 
 @case("few", "Unusual FormatError", "")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ds_format.body.body import MemoryBody
 from ds_format.errors import FormatError, TruncatedError, Unusual
-from ds_format.hdf5 import arrays, header
+from ds_format.hdf5 import arrays, header, with_links
 from ds_format.hdf5.records import HDF5File
 
 MEMORY = 100 << 20
@@ -32,9 +32,11 @@ def outcome(data: bytes) -> tuple[str, str]:
     found: list[tuple[str, str]] = []
     try:
         file = header.read_file(body)
+        every, _ = with_links(file)
+        with_links(file, netcdf=True)
     except (FormatError, Unusual) as error:
         return _told(error)
-    for dataset in file.datasets:
+    for dataset in every.datasets:
         try:
             arrays.values(body, arrays.place_of(dataset))
         except (FormatError, Unusual) as error:

@@ -35,6 +35,8 @@ from .reference_heaps import (
     read_heap,
     records,
     sequence,
+    symbols,
+    text_at,
 )
 
 __all__ = ["UnknownError", "WrongError", "parse", "values"]
@@ -83,12 +85,13 @@ class Parser:
         self.datasets: list[HDF5Dataset] = []
         self.types: list[tuple[str, HDF5Type]] = []
         self.is_ordered = True
+        self.other_names: list[tuple[str, int, int | str]] = []
         self.addresses: set[int] = set()
 
     def parse(self) -> HDF5File:
         """Return all objects; see `parse`."""
         self.group("", self.root(), -1, 0)
-        return HDF5File(self.groups, self.datasets, self.types, self.is_ordered)
+        return HDF5File(self.groups, self.datasets, self.types, self.is_ordered, self.other_names)
 
     def root(self) -> int:
         """Return the address of the root group."""
@@ -292,7 +295,7 @@ class Parser:
             raise WrongError(f"enum at {at} of {width} bytes, expected {base.size}")
         names, start = [], at + 8 + 12
         for _ in range(n):
-            name = self.name(start, end)
+            name = text_at(file, start, end)
             size = len(name) + 1
             start += size if version >= 3 else size + -size % 8
             names.append(name.decode("utf-8", "surrogateescape"))
@@ -300,13 +303,6 @@ class Parser:
             raise WrongError(f"enum at {at} is longer than its message")
         numbers = np.frombuffer(file.take(start, n * width), base.dtype).tolist()
         return HDF5Type("enum", base.dtype, width, tuple(zip(names, numbers, strict=True)), address)
-
-    def name(self, at: int, end: int) -> bytes:
-        """Return what comes before the next NUL."""
-        found, nul, _ = self.file.take(at, max(end - at, 0)).partition(b"\0")
-        if not nul:
-            raise WrongError(f"name at {at} does not end")
-        return found
 
     def type_of(self, messages: list[Message]) -> HDF5Type:
         found = self.resolved(messages, 3)
@@ -329,7 +325,7 @@ class Parser:
             if stop > end:
                 raise WrongError(f"layout at {at} is longer than its message")
 
-        if kind == 3 or any(each.type == 7 for each in messages):
+        if (version > 2 and kind == 3) or any(each.type == 7 for each in messages):
             return unusual
         if version < 3:
             rank, kind = file.numbers(at + 1, 1, 2)
@@ -442,8 +438,6 @@ class Parser:
     def group(self, name: str, address: int, order: int, depth: int, messages: list[Message] | None = None) -> None:
         if depth > MAX_RANK:
             raise UnknownError("groups too deep in one another")
-        if address in self.addresses:
-            raise UnknownError("an object that has two names")
         self.addresses.add(address)
         messages = self.header(address) if messages is None else messages
         attributes, strings, hidden = self.attributes(messages)
@@ -451,14 +445,17 @@ class Parser:
         inner = []
         for link in self.links(messages):
             path = f"{name}/{link.name}" if name else link.name
+            if "/" in link.name:
+                raise UnknownError("a link with a slash")
+            if link.target is not None or link.address in self.addresses:
+                self.other_names.append((path, link.order, link.address if link.target is None else link.target))
+                continue
+            self.addresses.add(link.address)
             messages = self.header(link.address)
             kinds = {message.type for message in messages}
             if kinds & {2, 0x11} and 8 not in kinds:
                 inner.append((path, link.address, link.order, depth + 1, messages))
                 continue
-            if link.address in self.addresses:
-                raise UnknownError("an object that has two names")
-            self.addresses.add(link.address)
             if 8 in kinds:
                 self.datasets.append(self.dataset(path, link, messages))
             elif 3 in kinds:
@@ -475,7 +472,7 @@ class Parser:
             self.is_ordered = False
             if table is None:
                 raise WrongError("a group without links")
-            found = list(self.symbols(self.file.number(table[0].at), self.file.number(table[0].at + 8)))
+            found = list(symbols(self.file, self.file.number(table[0].at), self.file.number(table[0].at + 8)))
             return sorted(found, key=lambda link: link.name.encode("utf-8", "surrogateescape"))
         at, file = info[0].at, self.file
         if file.number(at, 1):
@@ -501,9 +498,11 @@ class Parser:
         if version != 1:
             raise WrongError(f"link at {at} of version {version}")
         at += 2
+        is_soft = False
         if flags & 8:
-            if file.number(at, 1):
-                raise UnknownError("a link that is soft or external")
+            if file.number(at, 1) > 1:
+                raise UnknownError("an external link")
+            is_soft = file.number(at, 1) == 1
             at += 1
         order = -1
         if flags & 4:
@@ -513,30 +512,15 @@ class Parser:
         width = 1 << (flags & 3)
         n = file.number(at, width)
         at += width
-        if not n or at + n + 8 > end:
+        if not n or at + n + (2 if is_soft else 8) > end:
             raise WrongError(f"link at {at} is longer than its message")
-        return Link(file.take(at, n).decode("utf-8", "surrogateescape"), file.number(at + n), order)
-
-    def symbols(self, tree: int, heap: int, level: int | None = None) -> Iterator[Link]:
-        """Yield the links of a symbol table."""
-        file = self.file
-        file.expect(heap, b"HEAP")
-        size, start = file.number(heap + 8), file.number(heap + 24)
-        file.expect(tree, b"TREE", None)
-        kind, here, n = file.number(tree + 4, 1), file.number(tree + 5, 1), file.number(tree + 6, 2)
-        if kind or (level is not None and here != level):
-            raise WrongError(f"node of a B-tree at {tree}")
-        for i in range(n):
-            child = file.number(tree + 32 + 16 * i)
-            if here:
-                yield from self.symbols(child, heap, here - 1)
-                continue
-            file.expect(child, b"SNOD", 1)
-            for at in range(child + 8, child + 8 + 40 * file.number(child + 6, 2), 40):
-                if file.number(at + 16, 4) == 2:
-                    raise UnknownError("a soft link")
-                name = self.name(start + file.number(at), start + size)
-                yield Link(name.decode("utf-8", "surrogateescape"), file.number(at + 8), -1)
+        name = file.take(at, n).decode("utf-8", "surrogateescape")
+        if not is_soft:
+            return Link(name, file.number(at + n), order)
+        size = file.number(at + n, 2)
+        if at + n + 2 + size > end:
+            raise WrongError(f"link at {at} is longer than its message")
+        return Link(name, UNDEFINED, order, file.take(at + n + 2, size).decode("utf-8", "surrogateescape"))
 
     # attributes
 
@@ -605,7 +589,7 @@ class Parser:
         data_at = space_at + step(space_size)
         if data_at > end:
             raise WrongError(f"attribute at {at} is longer than its message")
-        name = self.name(start, start + name_size)
+        name = text_at(file, start, start + name_size)
         shared = None
         if flags & 1:
             message, shared = self.shared(type_at, type_size, 3)

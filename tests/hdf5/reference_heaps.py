@@ -35,6 +35,8 @@ class Link(NamedTuple):
     name: str
     address: int
     order: int
+    target: str | None = None
+    """Path of a soft link."""
 
 
 class WrongError(Exception):
@@ -346,3 +348,34 @@ def sequence(file: Bytes, element: bytes, size: int = 1) -> bytes:
     if count * size > len(found):
         raise WrongError(f"object {index} of the global heap at {address} has not {count} values")
     return found[: count * size]
+
+
+def text_at(file: Bytes, at: int, end: int) -> bytes:
+    """Return what comes before the next NUL."""
+    found, nul, _ = file.take(at, max(end - at, 0)).partition(b"\0")
+    if not nul:
+        raise WrongError(f"name at {at} does not end")
+    return found
+
+
+def symbols(file: Bytes, tree: int, heap: int, level: int | None = None) -> Iterator[Link]:
+    """Yield the links of a symbol table."""
+    file.expect(heap, b"HEAP")
+    size, start = file.number(heap + 8), file.number(heap + 24)
+    file.expect(tree, b"TREE", None)
+    kind, here, n = file.number(tree + 4, 1), file.number(tree + 5, 1), file.number(tree + 6, 2)
+    if kind or (level is not None and here != level):
+        raise WrongError(f"node of a B-tree at {tree}")
+    for i in range(n):
+        child = file.number(tree + 32 + 16 * i)
+        if here:
+            yield from symbols(file, child, heap, here - 1)
+            continue
+        file.expect(child, b"SNOD", 1)
+        for at in range(child + 8, child + 8 + 40 * file.number(child + 6, 2), 40):
+            name = text_at(file, start + file.number(at), start + size).decode("utf-8", "surrogateescape")
+            target = None
+            if file.number(at + 16, 4) == 2:
+                place = start + file.number(at + 24, 4)
+                target = text_at(file, place, start + size).decode("utf-8", "surrogateescape")
+            yield Link(name, file.number(at + 8), -1, target)

@@ -16,7 +16,7 @@ from ..native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..slabs import Slices
 from .by_library import LIBRARY, open_by_library
 from .catalog import GroupDescription, read_catalog
-from .format import HDF5Warning
+from .format import HDF5Warning, warn
 from .objects import describe, without_padding
 
 
@@ -81,6 +81,14 @@ class PlainSource(HDF5FileSource):
         super().__init__(PlainValues(body), body, read_catalog(groups, body.name, skip_unsupported))
 
 
+def _made(body: Body, content: Body, skip_unsupported: bool) -> PlainSource:
+    file, left_out = hdf5.with_links(hdf5.read_file(content))
+    groups = describe(file)
+    for link in left_out:
+        warn(f'left out: "{link.name}", {link.reason}', content.name)
+    return PlainSource(body, groups, skip_unsupported)
+
+
 def opened(body: Body, skip_unsupported: bool) -> PlainSource | None:
     """Open an HDF5 file; see `native.open_native`. `skip_unsupported` is as of `source.HDF5Source`."""
     content = hdf5.content(body)
@@ -89,5 +97,5 @@ def opened(body: Body, skip_unsupported: bool) -> PlainSource | None:
     return open_native(
         content,
         (hdf5.SIGNATURE,),
-        lambda content: PlainSource(body, describe(hdf5.read_file(content)), skip_unsupported),
+        lambda content: _made(body, content, skip_unsupported),
     )

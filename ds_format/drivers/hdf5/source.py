@@ -45,37 +45,61 @@ def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str
     root = file["/"]
     seen = {address_of(root.id): "/"}
     waiting = [("", b"/", root)]
-    while waiting:
+    later: list[tuple[str, bytes, Node | None, str]] = []
+    while waiting or later:
+        if not waiting:
+            # now all groups of the file are listed, and soft links lead to one of these, or to another file
+            name, path, group, reason = later.pop(0)
+            if group is None or address_of(group.id) in seen:
+                report(name, reason if group is None else _listed(seen[address_of(group.id)]))
+                continue
+            seen[address_of(group.id)] = name
+            waiting.append((name + "/", path, group))
         prefix, path, group = waiting.pop()
         datasets: list[tuple[str, bytes, Node]] = []
         groups: list[tuple[str, bytes, Node]] = []
-        for raw in _links(group):
+        for raw, is_hard in _links(group):
             name = prefix + raw.decode("utf-8", "surrogateescape")
             try:
                 identifier = h5py.h5o.open(group.id, raw)
             except ERRORS as error:
-                report(name, f"a link that leads nowhere ({error.args[0] if error.args else error})")
+                later.append((name, b"", None, _nowhere(group, raw, error)))
                 continue
             if isinstance(identifier, h5py.h5d.DatasetID):
                 datasets.append((name, path + raw, h5py.Dataset(identifier)))
             elif isinstance(identifier, h5py.h5g.GroupID):
                 address = address_of(identifier)
-                if address in seen:
-                    report(name, f'a link to the group "{seen[address]}", which is listed under that name')
-                    continue
-                seen[address] = name
-                groups.append((name + "/", path + raw + b"/", h5py.Group(identifier)))
+                if not is_hard:
+                    later.append((name, path + raw + b"/", h5py.Group(identifier), ""))
+                elif address in seen:
+                    report(name, _listed(seen[address]))
+                else:
+                    seen[address] = name
+                    groups.append((name + "/", path + raw + b"/", h5py.Group(identifier)))
         yield prefix, group, datasets
         waiting += reversed(groups)
 
 
-def _links(group: Node) -> list[bytes]:
-    """Return the names of a group's links: hard ones first, so that objects appear where they are."""
-    names: list[bytes] = []
-    others: list[bytes] = []
+def _listed(name: str) -> str:
+    return f'a link to the group "{name}", which is listed under that name'
+
+
+def _nowhere(group: Node, raw: bytes, error: Exception) -> str:
+    """Return why a link has no object."""
+    if group.id.links.get_info(raw).type == h5py.h5l.TYPE_SOFT:
+        target = group.id.links.get_val(raw).decode("utf-8", "surrogateescape")
+        return f'a soft link to "{target}", which leads nowhere'
+    return f"a link that leads nowhere ({error.args[0] if error.args else error})"
+
+
+def _links(group: Node) -> list[tuple[bytes, bool]]:
+    """Return the names of a group's links, and whether each is a hard one; these come first."""
+    names: list[tuple[bytes, bool]] = []
+    others: list[tuple[bytes, bool]] = []
 
     def sort(name: bytes, info: Any) -> None:
-        (names if info.type == h5py.h5l.TYPE_HARD else others).append(name)
+        is_hard = info.type == h5py.h5l.TYPE_HARD
+        (names if is_hard else others).append((name, is_hard))
 
     is_ordered = bool(group.id.get_create_plist().get_link_creation_order())
     order = h5py.h5.INDEX_CRT_ORDER if is_ordered else h5py.h5.INDEX_NAME

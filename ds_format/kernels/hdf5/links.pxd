@@ -14,7 +14,8 @@ from .trees cimport Records, read_tree
 cdef enum:
     NAME_TREE = 5  # type of a B-tree of version 2
     ENTRY = 40  # bytes of a symbol
-    SOFT = 2  # type of a symbol
+    SOFT_SYMBOL = 2  # type of a symbol
+    SOFT_LINK = 1  # type of a link
     # flags of a link
     WITH_ORDER = 4
     WITH_TYPE = 8
@@ -26,6 +27,8 @@ cdef struct Link:
     uint64_t address
     const uint8_t* name
     uint64_t size  # of the name
+    const uint8_t* target  # path of a soft link; NULL: the link has an address
+    uint64_t target_size
 
 
 cdef struct Links:
@@ -96,15 +99,17 @@ cdef inline int _read_link(Known* k, const uint8_t* p, uint64_t size, uint64_t a
     """Read a link message."""
     cdef Link link
     cdef uint8_t flags
+    cdef bint is_soft = False
     cdef uint64_t at = 2
     cdef uint32_t width
     check(k, size >= 3, b"link", address, b"it is too short")
-    flags, width, link.order = p[1], 1 << (p[1] & 3), 0
+    flags, width, link.order, link.address, link.target = p[1], 1 << (p[1] & 3), 0, UNDEFINED, NULL
     if p[0] != 1 or flags & 0xE0:
         unusual(k, b"a link of an unknown version", address)
     if flags & WITH_TYPE:
-        if p[at] != 0:
-            unusual(k, b"a soft or external link", address)
+        is_soft = p[at] == SOFT_LINK
+        if p[at] > SOFT_LINK:
+            unusual(k, b"an external link", address)
         at += 1
     if flags & WITH_ORDER:
         check(k, at + 8 <= size, b"link", address, b"it is too short")
@@ -115,9 +120,15 @@ cdef inline int _read_link(Known* k, const uint8_t* p, uint64_t size, uint64_t a
     check(k, at + width <= size, b"link", address, b"it is too short")
     link.size = wide(p + at, width)
     at += width
-    check(k, link.size <= size - at and size - at - link.size >= 8, b"link", address, b"it is too short")
+    check(k, link.size <= size - at and size - at - link.size >= (2 if is_soft else 8), b"link", address,
+          b"it is too short")
     link.name = p + at
-    link.address = u64(p + at + link.size)
+    at += link.size
+    if is_soft:
+        link.target, link.target_size = p + at + 2, u16(p + at)
+        check(k, link.target_size <= size - at - 2, b"link", address, b"it is too short")
+    else:
+        link.address = u64(p + at)
     return add_link(links, link)
 
 
@@ -185,20 +196,27 @@ cdef inline int _read_symbol_tree(Known* k, uint64_t address, uint8_t level, con
 
 cdef inline int _read_symbol_node(Known* k, uint64_t address, const Bytes* names, Links* links) except -1:
     cdef const uint8_t* p = signed(k, address, 8, b"SNOD", 1, b"symbol table node")
-    cdef const uint8_t* end
-    cdef uint64_t n = u16(p + 6), i, at
+    cdef uint64_t n = u16(p + 6), i
     cdef Link link
     p = bytes_at(k, address, 8 + ENTRY * n, b"symbol table node")
     count_visit(k, 8 + ENTRY * n, b"symbol table node", address)
     link.order = 0
     for i in range(n):
-        at = u64(p + 8 + ENTRY * i)
-        if u32(p + 8 + ENTRY * i + 16) == SOFT:
-            unusual(k, b"a soft link", address)
-        check(k, at < names.size, b"symbol table node", address, b"a name is not within its heap")
-        end = <const uint8_t*> memchr(names.data + at, 0, names.size - at)
-        check(k, end != NULL, b"symbol table node", address, b"a name has no end")
-        link.name = names.data + at
-        link.size, link.address = end - link.name, u64(p + 8 + ENTRY * i + 8)
+        link.name = _text(k, u64(p + 8 + ENTRY * i), names, address, &link.size)
+        link.address, link.target = u64(p + 8 + ENTRY * i + 8), NULL
+        if u32(p + 8 + ENTRY * i + 16) == SOFT_SYMBOL:
+            link.target = _text(k, u32(p + 8 + ENTRY * i + 24), names, address, &link.target_size)
         add_link(links, link)
     return 0
+
+
+cdef inline const uint8_t* _text(Known* k, uint64_t at, const Bytes* names, uint64_t address,
+                                 uint64_t* size) except NULL:
+    """Return a text of a local heap, which ends with a NUL."""
+    cdef const uint8_t* end
+    check(k, at < names.size, b"symbol table node", address, b"a name is not within its heap")
+    end = <const uint8_t*> memchr(names.data + at, 0, names.size - at)
+    check(k, end != NULL, b"symbol table node", address, b"a name has no end")
+    size[0] = end - names.data - at
+    count_visit(k, size[0], b"symbol table node", address)  # many may have the same text
+    return names.data + at

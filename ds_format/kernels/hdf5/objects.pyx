@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
-from libc.string cimport memcmp
+from libc.string cimport memchr, memcmp
 
 from .datasets cimport CHUNKED, VIRTUAL, Layout, read_fill, read_layout
 from .headers cimport (
@@ -21,7 +21,7 @@ from .heaps cimport Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
     LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, compare_sums, fail, u32, u64, unusual,
 )
-from .links cimport Links, read_links
+from .links cimport Link, Links, read_links
 from .segments cimport Segments
 from .spaces cimport Space, read_space
 from .trees cimport Records, read_tree
@@ -36,6 +36,7 @@ cdef enum:
     NAME_TREE = 8  # type of the B-tree of dense attributes by name
     RECORD = 17  # bytes of its records
     MAX_DEPTH = 32  # groups in groups
+    SLASH = 0x2F
     IN_USE = 5  # flags of a file that is being written
     IDLE = 8  # most readers that are kept for others
 
@@ -71,7 +72,7 @@ cdef class Reader:
     cdef Py_ssize_t n_items, room
     cdef Values values
     cdef type group_record, dataset_record, layout_record, file_record
-    cdef list groups, datasets, types
+    cdef list groups, datasets, types, links
     cdef set seen
     cdef bint is_ordered, shares
 
@@ -82,7 +83,7 @@ cdef class Reader:
     cdef object read(self, Known* k):
         """Return the file; it may be incomplete if bytes are needed."""
         self.k = k
-        self.groups, self.datasets, self.types, self.seen, self.is_ordered = [], [], [], set(), True
+        self.groups, self.datasets, self.types, self.links, self.seen, self.is_ordered = [], [], [], [], set(), True
         try:
             try:
                 self._group("", self._root(), -1, 0)
@@ -91,8 +92,8 @@ cdef class Reader:
                     raise
             compare_sums(k)
         finally:
-            found = self.groups, self.datasets, self.types, self.is_ordered
-            self.groups = self.datasets = self.types = self.seen = None
+            found = self.groups, self.datasets, self.types, self.is_ordered, self.links
+            self.groups = self.datasets = self.types = self.links = self.seen = None
             self.values.forget()
         return _record(self.file_record, found)
 
@@ -146,9 +147,10 @@ cdef class Reader:
         cdef Py_ssize_t i
         cdef list inner = []
         cdef tuple one
-        cdef str title
         if depth > MAX_DEPTH:
             unusual(k, b"groups that are nested too deep", address)
+        if not depth:
+            self.seen.add(address)
         read_header(k, address, &self.header)
         links.items, links.n, links.room = NULL, 0, 0
         try:
@@ -165,12 +167,7 @@ cdef class Reader:
             while i < links.n:
                 try:
                     while i < links.n:
-                        title = self.values.name(k, links.items[i].name, links.items[i].size)
-                        if depth:
-                            title = f"{name}/{title}"
-                        self._object(
-                            title, links.items[i].address, <int64_t> links.items[i].order if links.is_tracked else -1,
-                            inner)
+                        self._link(name, &links.items[i], links.is_tracked, inner)
                         i += 1
                 except EOFError:
                     # others may lack bytes, too: these are read together
@@ -187,14 +184,30 @@ cdef class Reader:
                     raise
         return 0
 
+    cdef int _link(self, str group, const Link* link, bint is_tracked, list inner) except -1:
+        """Read an object; of a soft link, and of an object that was read, only the target."""
+        cdef Known* k = self.k
+        cdef int64_t order = <int64_t> link.order if is_tracked else -1
+        cdef str name = self.values.name(k, link.name, link.size)
+        cdef object target
+        if memchr(link.name, SLASH, link.size) != NULL:
+            unusual(k, b"a link whose name has a slash")
+        if group:
+            name = f"{group}/{name}"
+        if link.target != NULL:
+            target = self.values.name(k, link.target, link.target_size)
+        else:
+            target = link.address
+            if target not in self.seen:
+                self.seen.add(target)
+                return self._object(name, link.address, order, inner)
+        self.links.append((name, order, target))
+        return 0
+
     cdef int _object(self, str name, uint64_t address, int64_t order, list inner) except -1:
         """Read an object, except for a group, which is read after the other objects."""
         cdef Known* k = self.k
         cdef Header* h = &self.header
-        cdef object place = address
-        if place in self.seen or (address == 0):
-            unusual(k, b"an object that has two names", address)
-        self.seen.add(place)
         read_header(k, address, h)
         if find_message(h, LAYOUT) != NULL:
             self._dataset(name, address, order)

@@ -94,7 +94,7 @@ def test_warnings_say_what_is_lost(name: str, recwarn: pytest.WarningsRecorder) 
             'variable "x": left out: attribute "compound", its type is not supported by ds',
         ],
         "groups": [
-            'groups.h5: left out: "nowhere", a link that leads nowhere',
+            'groups.h5: left out: "nowhere", a soft link to "/none", which leads nowhere',
             'left out: "outside", a link that leads nowhere',
             'left out: "g/h/up", a link to the group "g", which is listed under that name',
         ],

@@ -22,7 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import FormatError
-from ....hdf5 import DatasetPlace, HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual, place_of
+from ....hdf5 import (
+    DatasetPlace,
+    HDF5Attribute,
+    HDF5Dataset,
+    HDF5File,
+    HDF5Filter,
+    HDF5Type,
+    Unusual,
+    place_of,
+    with_links,
+)
 from ....model.settings import NON_COORDINATE
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED
@@ -91,8 +101,9 @@ def outline(file: HDF5File) -> FileOutline:
     Unusual
         If the library must describe or read something.
     FormatError
-        If the values of a variable cannot be where the file says, or the library would crash.
+        If the values of a variable cannot be where the file says, or the library would crash: a group is in itself.
     """
+    file, _ = with_links(file, netcdf=True)
     try:
         known = _recent.pop()
     except IndexError:
@@ -316,6 +327,8 @@ class _Scales:
             hidden = dataset.hidden
             if "CLASS" not in hidden or hidden["CLASS"] != "DIMENSION_SCALE":
                 continue
+            if dataset.address in self.by_address:
+                raise Unusual(f'the dimension scale "{dataset.name}" has another name')
             number = hidden.get("_Netcdf4Dimid", following)
             if type(number) is not int or number < 0 or number in self.by_number:
                 raise Unusual(f'the number of the dimension "{dataset.name}" is {number!r}')
