@@ -31,7 +31,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
-from ds_format.body.body import MemoryBody
+from ds_format.body.body import Body, MemoryBody
 from ds_format.errors import FormatError, Unusual
 from ds_format.hdf5 import arrays, header, reading, with_links
 from ds_format.hdf5.records import HDF5Dataset, HDF5File
@@ -183,7 +183,7 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
     FoundError
         If both say something else. An error that is no error about a file is passed on.
     """
-    body = MemoryBody("x.nc", data)
+    body: Body = MemoryBody("x.nc", data)
     if dice.random() < AFTER_BLOCK:
         body = header.content(MemoryBody("x.nc", bytes(512) + data)) or body
     try:
