@@ -38,8 +38,8 @@ class DsError(Exception):
     ----------
     message : str
         The problem: the value found and the value expected.
-    path : str, optional
-        The file. Layers that know no paths leave it out; the layer above fills it in with `at`.
+    path : str or Address, optional
+        The file, an address by its name. Layers that know no paths leave it out; the layer above fills it in with `at`.
     variable : str, optional
         The variable, by its unescaped name.
 
@@ -57,15 +57,15 @@ class DsError(Exception):
     """Whether the message has lines, as that of another library may have. Other messages are one line, with escapes for
     characters that end lines or control a terminal: names come from files."""
 
-    def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
+    def __init__(self, message: str, *, path: str | os.PathLike[str] | None = None, variable: str | None = None):
         super().__init__(message)
         self.message = message
-        self.path = path
+        self.path = decoded(path)
         self.variable = variable
 
-    def at(self, *, path: str | None = None, variable: str | None = None) -> DsError:
+    def at(self, *, path: str | os.PathLike[str] | None = None, variable: str | None = None) -> DsError:
         """Fill in where it happened, unless a layer below already did."""
-        self.path = self.path or path
+        self.path = self.path or decoded(path)
         self.variable = self.variable if self.variable is not None else variable
         return self
 

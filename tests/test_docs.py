@@ -84,13 +84,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[Server]:
-    """A web server with the file of the page on remote files."""
+def host() -> Iterator[Server]:
+    """A web server with the files of the page on remote files."""
     pressure = np.arange(24 * 90 * 180, dtype="f4").reshape(24, 90, 180) % 11 + 1000
     dims = {"time": {".dims": ["time"]}, "pressure": {".dims": ["time", "lat", "lon"]}}
-    ds_format.write(tmp_path / "grid.ds", {"time": np.arange(24), "pressure": pressure, ".": dims})
-    server = Server({"grid.ds": (tmp_path / "grid.ds").read_bytes()})
-    (tmp_path / "grid.ds").unlink()
+    datasets: dict[str, Any] = {"grid.ds": {"time": np.arange(24), "pressure": pressure, ".": dims}}
+    for day, rain in enumerate([0.0, 2.5, 1.0]):
+        meta = {"time": {".dims": ["time"]}, "rain": {".dims": ["time"], "units": "mm"}}
+        datasets[f"day{day}.ds"] = {"time": [day], "rain": [rain], ".": meta}
+    server = Server({name: ds_format.dumps(one) for name, one in datasets.items()})
     yield server
     server.close()
 

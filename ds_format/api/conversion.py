@@ -11,7 +11,7 @@ from ..dataset import META, as_array
 from ..drivers.base import Sink, Source, check_faults
 from ..model.missing import settled
 from ..model.selection import Selection, Selector
-from ..views.subset import Path, Subset, item_size, memory_size, open_subset
+from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
 from .creation import created
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SMALL_SIZE = 1 << 20
 
 
 def convert(
-    source: Path,
+    source: Input,
     target: Path | Writable,
     variables: Sequence[str] | None = None,
     sel: Selector = None,
@@ -34,6 +34,7 @@ def convert(
     skip_unsupported: bool = False,
     progress: Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **options: Unpack[ConvertOptions],
 ) -> None:
     """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
@@ -58,6 +59,8 @@ def convert(
         Called with the number of converted bytes and the total number, both of the data in memory.
     storage_options : dict, optional
         Options for addresses, as for `ds_format.read` and `ds_format.write`.
+    store : object, optional
+        The store that has the source, as for `ds_format.read`.
     **options
         Options of the target's format; see `ds_format.write`.
 
@@ -78,8 +81,8 @@ def convert(
     array([2.5, 3.5])
     """
     selection = Selection(variables, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
-    source, target = drivers.located(source, storage_options), drivers.located(target, storage_options)
-    convert_selection(source, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
+    where, target = drivers.located(source, storage_options, store), drivers.located(target, storage_options)
+    convert_selection(where, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
 
 
 def convert_selection(

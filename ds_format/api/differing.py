@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .. import drivers
 from ..base.text import escape, hint, unescape
+from ..body import Address
 from ..comparison.datasets import DiffOptions, MemorySource, differences
 from ..comparison.records import Differences
 from ..comparison.values import Rule
@@ -40,6 +42,8 @@ def diff(
     skip_unsupported: bool = False,
     first: bool = False,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> Differences:
     """Compare two datasets.
 
@@ -49,8 +53,9 @@ def diff(
 
     Parameters
     ----------
-    a, b : str, bytes, PathLike, dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
+    a, b : str, bytes, PathLike, file object, dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
         Files of any two formats, datasets, or objects of xarray, which are encoded as by `ds_format.from_xarray`.
+        Files are given by their paths or addresses.
     variables : str or iterable of str, optional
         Names of the only variables to compare; all by default. A variable that only one dataset has is a difference.
     sel, range_, at, between : dict, optional
@@ -72,6 +77,8 @@ def diff(
         Stop at the first difference.
     progress : callable, optional
         Called with the number of compared bytes and the total number, both of the data of `a` in memory.
+    storage_options, store
+        For both files, as for `ds_format.read`.
 
     Returns
     -------
@@ -106,6 +113,7 @@ def diff(
     >>> ds.diff("one.ds", day, atol=0.5, ignore="units")
     no differences
     """
+    a, b = (one if _is_dataset(one) else drivers.located(one, storage_options, store) for one in (a, b))
     with opened(a, unpack, skip_unsupported) as left, opened(b, unpack, skip_unsupported) as right:
         names = None if variables is None else [variables] if isinstance(variables, str) else list(variables)
         return compare(
@@ -142,7 +150,7 @@ def rule_of(rtol: float, atol: float) -> Rule:
 @contextlib.contextmanager
 def opened(source: Any, unpack: bool | None, skip_unsupported: bool) -> Iterator[Subset]:
     """Open a file, a dataset or an object of xarray. Parameters and errors are those of `diff`."""
-    if isinstance(source, (str, bytes, os.PathLike)):
+    if not _is_dataset(source):
         subset = open_subset(source, unpack=unpack, skip_unsupported=skip_unsupported)
         with subset, subset.telling_of_skipping():
             yield subset
@@ -152,6 +160,10 @@ def opened(source: Any, unpack: bool | None, skip_unsupported: bool) -> Iterator
 
         source = from_xarray(source)
     yield Subset(MemorySource(source), "a dataset in memory", ALL, unpack)
+
+
+def _is_dataset(source: Any) -> bool:
+    return isinstance(source, Mapping) or is_xarray(source)
 
 
 def compare(a: Subset, b: Subset, choose: Choose | None, selection: Selection, how: DiffOptions) -> Differences:
@@ -183,6 +195,6 @@ def _known(names: list[str], known: list[str]) -> list[str]:
 
 def is_one_file(a: Any, b: Any) -> bool:
     """Whether both are the same file on disk. Its header is still read, but its values need no comparison."""
-    if not all(isinstance(one, (str, bytes, os.PathLike)) for one in (a, b)):
+    if not all(isinstance(one, (str, bytes, os.PathLike)) and not isinstance(one, Address) for one in (a, b)):
         return False
     return os.path.isfile(a) and os.path.samefile(a, b)

@@ -10,7 +10,8 @@ import errno
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from .. import drivers
 from ..base.progress import Advance, Progress
@@ -19,13 +20,17 @@ from ..body import path_text
 from ..dataset import META, dims
 from ..drivers.base import ERROR, WARNING, Problem, Source
 from ..errors import DsError, FormatError, explained
-from ..views.subset import item_size, memory_size
-
-Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+from ..views.subset import Input, Path, item_size, memory_size
 
 
 def verify(
-    path: Path, *, strict: bool = False, checksum: bool = False, progress: Progress | None = None
+    path: Input,
+    *,
+    strict: bool = False,
+    checksum: bool = False,
+    progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> list[Problem]:
     """Check a file of any supported format: read all of it, and list the problems.
 
@@ -33,8 +38,8 @@ def verify(
 
     Parameters
     ----------
-    path : str, bytes or PathLike
-        The suffix determines the format. A missing file, or an unknown format, is a problem.
+    path : str, bytes, PathLike, file object, bytearray or memoryview
+        A path or an address. The suffix determines the format. A missing file, or an unknown format, is a problem.
     strict : bool
         Warn also about content that is allowed in a ds file but rarely intended: variables that share bytes, values
         that JSON does not have, names that are not valid text.
@@ -43,6 +48,8 @@ def verify(
     progress : callable, optional
         Called with the number of checked bytes and the total number. Containers are checked first as files, and then
         as datasets.
+    storage_options, store
+        As for `ds_format.read`.
 
     Returns
     -------
@@ -62,11 +69,11 @@ def verify(
     >>> problem.variable, problem.severity
     ('x', 'error')
     """
-    path = drivers.located(path)
-    found = _Findings(path_text(path))
+    where = drivers.located(path, storage_options, store)
+    found = _Findings(path_text(where))
     source = None
     with found.of(None):
-        source = _opened(path, found, strict, progress)
+        source = _opened(where, found, strict, progress)
     if source is not None:
         if checksum and getattr(source, "sums", ()) is None:
             found.add(None, "no checksum", WARNING)

@@ -49,6 +49,13 @@ class Address(os.PathLike[str]):
     def __fspath__(self) -> str:
         return self.name
 
+    def __str__(self) -> str:
+        return self.name
+
+    def endswith(self, suffix: str | tuple[str, ...]) -> bool:
+        """Return whether the file has this suffix, or one of these, as a path that is text does."""
+        return self.suffix == suffix if isinstance(suffix, str) else self.suffix in suffix
+
     @abstractmethod
     def open(self, first: int, last: int = 0) -> Any:
         """Open the file with one request, and return its `Body`.
@@ -67,7 +74,7 @@ class Address(os.PathLike[str]):
         """
 
     def keep(self, body: Any) -> None:
-        """Let the next `open` return a body that is open already: the format of the file was recognised by it."""
+        """Let the next `open` return a body that is open already, or with None a new one."""
 
     @abstractmethod
     def reopened(self, stamp: Any, known: tuple[tuple[int, bytes], ...] = ()) -> Any:
@@ -107,6 +114,10 @@ class Address(os.PathLike[str]):
     def put(self, buffers: Iterable[Any], *, create: bool = False, durable: bool = False) -> None:
         """Write a file that consists of buffers; parameters and errors as for `uploader`."""
         raise UnsupportedError(f"files of {type(self).__name__} cannot be written", path=self.name)
+
+
+Location = str | Address
+"""A file: a local path as text, or an address."""
 
 
 def absolute(path: Any) -> Any:

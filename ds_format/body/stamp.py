@@ -14,6 +14,8 @@ from ..base.text import unescape
 from ..errors import ReplacedError
 from . import NO_FILE
 
+REPLACED = "the file was replaced or changed after it was opened"
+"""The beginning of messages."""
 HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 """Where numbers of inodes are compared: each host may give other ones to the files of a network file system."""
 
@@ -84,7 +86,7 @@ class Stamp(NamedTuple):
             what = "its header differs"
         else:
             what = "it is another file of the same size and time"
-        raise ReplacedError(f"the file was replaced or changed after it was opened: {what}; open it again", path=path)
+        raise ReplacedError(f"{REPLACED}: {what}; open it again", path=path)
 
     def gone(self, error: OSError, path: str, key: str | None = None) -> OSError:
         """Return the exception to raise for an OSError: a ReplacedError if the file does not exist any more.

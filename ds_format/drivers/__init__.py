@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
-from ..body import NO_FILE, Address, absolute, path_text, suffix_of
+from ..body import NO_FILE, Address, Location, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
@@ -40,10 +40,12 @@ __all__ = [
     "find_existing",
     "find_output",
     "is_known",
+    "is_one_file",
     "is_sidecar",
     "is_store",
     "load",
     "located",
+    "located_each",
     "meta",
     "of_existing",
     "of_format",
@@ -111,6 +113,20 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     from ..body.remote.addresses import address_of
 
     return address_of(path, storage_options, store)
+
+
+def is_one_file(paths: Any) -> bool:
+    """Return whether an argument is a single file, and not an iterable of files."""
+    one = (str, bytes, os.PathLike, bytearray, memoryview)
+    return isinstance(paths, one) or hasattr(paths, "read") or not isinstance(paths, Iterable)
+
+
+def located_each(
+    paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
+) -> list[Location]:
+    """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
+    found = (located(path, storage_options, store) for path in paths)
+    return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
 
 
 def all_formats() -> Mapping[str, Format]:
@@ -325,12 +341,12 @@ def of_existing(path: Any) -> Driver:
     return load(find_existing(path))
 
 
-def small_files_of(path: str) -> tuple[str, SmallFiles | None]:
+def small_files_of(path: Location) -> tuple[str, SmallFiles | None]:
     """Return the suffix of a file to read, and the functions for small files of its format, or None.
 
     Paths with the same suffix give the same result. The suffix is `UNKNOWN` if no other path does.
     """
-    suffix = path[path.rfind(".") :]
+    suffix = path[path.rfind(".") :] if isinstance(path, str) else path.suffix
     format = find_existing(path)
     return suffix if suffix in format.suffixes else UNKNOWN, format.small() if format.small is not None else None
 

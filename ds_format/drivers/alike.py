@@ -35,6 +35,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base.dtypes import TYPES
+from ..body import Location
 from ..codec.decode import DTYPES
 from ..codec.header import DTYPES as DTYPES_PROPERTY
 from ..dataset import META, as_masked, dims
@@ -56,7 +57,7 @@ class DatasetStack(Protocol):
         ...
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self) -> list[Location]:
         """Path of each dataset."""
         ...
 
@@ -156,7 +157,7 @@ class AlikeFiles:
 
     Attributes
     ----------
-    paths : list of str
+    paths : list of str or Address
     dataset_attributes : list of dict
         These attributes of each file.
 
@@ -169,7 +170,7 @@ class AlikeFiles:
     def __init__(
         self,
         small: SmallFiles,
-        path: str,
+        path: Location,
         held: Any,
         keys: Container[str] | None = None,
         dim: str | None = None,
@@ -192,7 +193,7 @@ class AlikeFiles:
         self._attributes = (*attributes, DTYPES_PROPERTY) if attributes else ()
         self._override(own)
 
-    def add(self, path: str, held: Any) -> bool:
+    def add(self, path: Location, held: Any) -> bool:
         """Add a file, and return True, if it is like the others.
 
         Raises

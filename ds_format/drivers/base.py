@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ..body import Location
 from ..body.stamp import Stamp
 from ..errors import DsError
 
@@ -248,7 +249,7 @@ class FileRow(Protocol):
 
     def start(
         self,
-        path: str,
+        path: Location,
         held: Any,
         stacks: Mapping[str, Any],
         wanted: Collection[str],
@@ -274,7 +275,7 @@ class FileRow(Protocol):
         """
         ...
 
-    def take(self, path: str, held: Any) -> dict[str, Any] | None:
+    def take(self, path: Location, held: Any) -> dict[str, Any] | None:
         """Add a file, and return its attributes of the dataset: the same object if they are those of the file before.
 
         Return None if merging could give another plan for this file. Then nothing is added.
@@ -300,15 +301,15 @@ class SmallFiles(NamedTuple):
 
     size: int
     """Maximum size of a small file, in bytes."""
-    hold: Callable[[str, bytearray], Any]
+    hold: Callable[[Location, bytearray], Any]
     """Called with path and content of a file. Returns the object that represents it in memory, or None if it has to be
     opened like a larger file. Raises FormatError if it finds that the file is damaged."""
     digest: Callable[[Any], int]
     """Called with this object; returns a digest of the header, of 32 bits."""
-    read: Callable[[str, Any, Collection[str] | None, bool | None], Any]
+    read: Callable[[Location, Any, Collection[str] | None, bool | None], Any]
     """Called with the path, this object (which may be consumed), keys of variables or None for all, and `unpack` as for
     `packing.is_unpacked_by`. Returns a dataset, as `Driver.read` does, without variables that do not exist."""
-    begin: Callable[[str, Any], FileRow]
+    begin: Callable[[Location, Any], FileRow]
     """Called with the path of a file and this object; returns a row of files which begins with it."""
     masks: bool = False
     """Whether users expect masked arrays of numbers, even if nothing is missing."""

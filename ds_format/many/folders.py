@@ -6,11 +6,11 @@ import os
 import platform
 import traceback
 import warnings as warnings_module
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from ..api.files import read
 from ..base import modes
 from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
-from ..body import path_text
+from ..body import Address, Location, path_text
 from ..dataset import META, Dataset
 from ..drivers.alike import DatasetStack
 from ..errors import explained
 from ..views.subset import Path
 from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
-from .reading import contents, datasets
+from .reading import arriving, contents, datasets
+
+L = TypeVar("L", bound=Location)
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"
@@ -45,6 +47,9 @@ def readdir(
     parallel: bool = False,
     executor: Executor | None = None,
     njobs: int | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **kwargs: Any,
 ) -> list[Dataset]: ...
 
@@ -60,6 +65,8 @@ def readdir(
     parallel: bool = False,
     executor: Executor | None = None,
     njobs: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **kwargs: Any,
 ) -> Dataset: ...
 
@@ -73,9 +80,14 @@ def readdir(
     parallel: bool = False,
     executor: Executor | None = None,
     njobs: int | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **kwargs: Any,
 ) -> list[Dataset] | Dataset:
     """Read all data files of a folder, sorted by path.
+
+    The folder can be in a bucket, a store or a file system: `s3://bucket/folder`. Web servers do not list files.
 
     Each dataset gets the variable `filename`. If files have known suffixes, only these are read, as in ds-format 5.0.2.
     If no file has one, files whose content is recognised are read, such as those of WRF. A warning counts recognised
@@ -84,6 +96,7 @@ def readdir(
     Parameters
     ----------
     dirname : str, bytes or PathLike
+        A path, or an address.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     merge : str, optional
@@ -100,6 +113,8 @@ def readdir(
         Reads each file, instead of processes of this function: threads, or a dask client's `get_executor()`.
     njobs : int, optional
         Number of processes; by default the number of processors.
+    storage_options, store
+        As for `ds_format.read`.
     **kwargs
         For `ds_format.read`: `sel`, `range_`, `at`, `between`, `jd`, `unpack`, ...
 
@@ -111,9 +126,9 @@ def readdir(
     Raises
     ------
     OSError
-        If the folder cannot be listed.
+        If the folder cannot be listed. FileNotFoundError if nothing is below an address.
     UnsupportedError
-        If the files cannot be merged.
+        If the files cannot be merged, or the address is one of a web server.
 
     Examples
     --------
@@ -126,7 +141,7 @@ def readdir(
     >>> merged["t"].tolist(), merged["n"].tolist(), merged["filename"].tolist()
     ([0.0, 0.5, 1.0, 1.5], [0, 0, 1, 1], ['days/day0.ds', 'days/day1.ds'])
     """
-    paths, fault = list_files(dirname, recursive)
+    paths, fault = list_files(drivers.located(dirname, storage_options, store), recursive)
     if fault is not None and modes.effective() != "soft":
         _say(warnings, fault, stacklevel=3)
     skip = partial(_warn, warnings)
@@ -136,14 +151,14 @@ def readdir(
         elif not kwargs and merge is not None:
             return _merge_files(paths, variables, merge, skip)
         elif kwargs:
-            found = _read_each(paths, partial(read, variables=variables, **kwargs), skip)
+            found = _read_each(arriving(paths), partial(read, variables=variables, **kwargs), skip)
         else:
             keys = None if variables is None else list(keys_of(variables))
             found = list(datasets(contents(paths, None), skip, keys, report_each=True))
         if merge is not None:
             return _merged([DatasetPiece(path, dataset) for path, dataset in found], merge)
     for path, dataset in found:
-        dataset["filename"] = path
+        dataset["filename"] = path_text(path)
         dataset[META]["filename"] = {".dims": []}
     return [dataset for _, dataset in found]
 
@@ -168,8 +183,10 @@ def index(
     return readdir(dirname, variables, None, warnings, **kwargs)
 
 
-def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str | None]:
+def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[Location], str | None]:
     """Return the sorted paths of the data files of a folder, and a message about those left out; see `readdir`."""
+    if isinstance(dirname, Address):
+        return _list_elsewhere(dirname, recursive)
     top = path_text(dirname)
     known: list[str] = []
     others: list[str] = []
@@ -179,30 +196,51 @@ def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str |
         if not recursive:
             folders.clear()
     visible = sorted(path for path in others if not os.path.basename(path).startswith("."))
-    recognised: list[str] = []
-    unknown: list[str] = []
-    for path in visible:
-        if not drivers.is_sidecar(path):
-            (recognised if _is_recognised(path) else unknown).append(path)
+    recognised, unknown = _recognised(path for path in visible if not drivers.is_sidecar(path))
     if not known:
-        return recognised, counted(unknown, NOT_RECOGNISED)
-    return sorted(known), counted(recognised, NO_SUFFIX)
+        return [*recognised], counted(unknown, NOT_RECOGNISED)
+    return [*sorted(known)], counted(recognised, NO_SUFFIX)
 
 
-def _is_recognised(path: str) -> bool:
+def _list_elsewhere(folder: Address, recursive: bool) -> tuple[list[Location], str | None]:
+    """Return the same for a folder that is elsewhere. Contents are only requested if no file has a known suffix."""
+    from ..body.remote.listing import files_below
+
+    found = [one.address for one in files_below(folder, recursive=recursive)]
+    known = [address for address in found if drivers.is_known(address)]
+    if known:
+        return [*known], None
+    recognised, unknown = _recognised(arriving([address for address in found if not _is_hidden(address.name)]))
+    return [*recognised], counted([path_text(path) for path in unknown], NOT_RECOGNISED)
+
+
+def _recognised(paths: Iterable[L]) -> tuple[list[L], list[L]]:
+    """Divide files into those whose content is recognised, and others."""
+    recognised: list[L] = []
+    unknown: list[L] = []
+    for path in paths:
+        (recognised if _is_recognised(path) else unknown).append(path)
+    return recognised, unknown
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(".")
+
+
+def _is_recognised(path: Location) -> bool:
     """Return whether the content of a file is recognised, or the file cannot be read: reading it raises the error."""
     try:
         return drivers.recognise(path) is not None
     except OSError:
-        return os.path.exists(path)
+        return not isinstance(path, str) or os.path.exists(path)
 
 
 def _raise_error(error: OSError) -> None:
     raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
-def _warn(warnings: list[tuple[str, str]] | None, path: str, error: Exception) -> None:
-    text, name = on_one_line(str(error)), on_one_line(path)
+def _warn(warnings: list[tuple[str, str]] | None, path: Location, error: Exception) -> None:
+    text, name = on_one_line(str(error)), on_one_line(path_text(path))
     message = text if name in text else f"{name}: {text}"
     details = "".join(traceback.format_exception(error))
     _say(warnings, message if warnings is not None else f"left out: {message}", details, stacklevel=6)
@@ -215,7 +253,9 @@ def _say(warnings: list[tuple[str, str]] | None, message: str, details: str = ""
         warnings.append((message, details))
 
 
-def _read_each(paths: Iterable[str], open_one: Callable[[str], Any], skip: Skip) -> list[tuple[str, Any]]:
+def _read_each(
+    paths: Iterable[Location], open_one: Callable[[Location], Any], skip: Skip
+) -> list[tuple[Location, Any]]:
     """Return the result of opening each path. If this fails, skip the path."""
     found = []
     for path in paths:
@@ -227,13 +267,13 @@ def _read_each(paths: Iterable[str], open_one: Callable[[str], Any], skip: Skip)
 
 
 def _read_parallel(
-    paths: Sequence[str],
+    paths: Sequence[Location],
     variables: str | Iterable[str] | None,
     kwargs: dict[str, Any],
     executor: Executor | None,
     njobs: int | None,
     skip: Skip,
-) -> list[tuple[str, Dataset]]:
+) -> list[tuple[Location, Dataset]]:
     names = variables if variables is None or isinstance(variables, str) else list(variables)
     own = ProcessPoolExecutor(njobs, get_context(START)) if executor is None else None
     try:
@@ -244,12 +284,13 @@ def _read_parallel(
             own.shutdown(cancel_futures=True)
 
 
-def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, dim: str, skip: Skip) -> Dataset:
+def _merge_files(paths: Sequence[Location], variables: str | Iterable[str] | None, dim: str, skip: Skip) -> Dataset:
     """Merge files. If the data of one turn out to be damaged, leave it out and merge the others again."""
     keys = None if variables is None else list(keys_of(variables))
     left = list(paths)
+    by_name = {path_text(path): path for path in left}
 
-    def leave_out(path: str, error: Exception) -> None:
+    def leave_out(path: Location, error: Exception) -> None:
         skip(path, error)
         left.remove(path)
 
@@ -259,7 +300,7 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
             try:
                 return _merged(found, dim, keys, unpack=None)
             except (OSError, ValueError) as error:
-                path = getattr(error, "path", None) or getattr(error, "filename", None)
+                path = by_name.get(getattr(error, "path", None) or getattr(error, "filename", None) or "")
                 if path not in left:
                     raise
                 leave_out(path, error)
@@ -270,7 +311,7 @@ def _merged(
 ) -> Dataset:
     """Merge pieces, and add the file and the position in it for each position along `dim`."""
     merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack, masks=True)
-    paths = [path for piece in found for path in piece.paths]
+    paths = [path_text(path) for piece in found for path in piece.paths]
     sizes = sizes_along(found, dim)
     numbers = np.repeat(np.arange(len(paths)), sizes)
     positions = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.arange(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..api.creation import created
 from ..base import modes
 from ..base.progress import Progress
 from ..base.text import escape, on_one_line, unescape
-from ..body import path_text
+from ..body import Location, path_text
 from ..body.body import Body
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
@@ -26,17 +26,18 @@ from ..model.merge_plan import DECIDING, MergeInput, MergePart, MergePlan, Way, 
 from ..model.merged_arrays import blank
 from ..model.packing import is_packed
 from ..model.selection import Selection, Selector
-from ..views.subset import Path, Subset, item_size, memory_size, open_subset
+from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
 from .pieces import OpenFiles, equal_rows
+from .reading import arriving
 
 if TYPE_CHECKING:
-    from ..api.options import MergeOptions
+    from ..api.options import MergeOptions, Writable
 
 
 def merge_files(
     dim: str,
-    inputs: Iterable[Path],
-    output: Path,
+    inputs: Iterable[Input],
+    output: Path | Writable,
     *,
     new: str | None = None,
     variables: Sequence[str] | None = None,
@@ -46,6 +47,8 @@ def merge_files(
     at: Selector = None,
     between: Selector = None,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **options: Unpack[MergeOptions],
 ) -> None:
     """Merge files along a dimension into one file, as `ds_format.merge` does with datasets.
@@ -57,16 +60,20 @@ def merge_files(
     ----------
     dim : str
         Name of the dimension.
-    inputs : iterable of str, bytes or PathLike
-        Files of any supported formats.
-    output : str, bytes or PathLike
-        The output. May be one of the inputs.
+    inputs : iterable of str, bytes, PathLike or file object
+        Files of any supported formats: paths or addresses.
+    output : str, bytes, PathLike or file object
+        The output, a path or an address. May be one of the inputs.
     new, variables, jd
         As `ds_format.merge`.
     sel, range_, at, between : dict, optional
         As `ds_format.read`, for each input.
     progress : callable, optional
         Called with the bytes done and the bytes in total, both of the data in memory.
+    storage_options : dict, optional
+        Options for addresses, as for `ds_format.read` and `ds_format.write`.
+    store : object, optional
+        The store that has the inputs, as for `ds_format.read`.
     **options
         Options of the format of the output. With `time_units` or `calendar`, all times are converted to these.
 
@@ -89,15 +96,16 @@ def merge_files(
     decodes = not drivers.TIMES.isdisjoint(options)
     selection = Selection(None, sel, range_, at, between, decodes)
     empty: dict[str, UnsupportedError] = {}
+    paths, target = drivers.located_each(inputs, storage_options, store), drivers.located(output, storage_options)
 
-    def opening(path: Path) -> Subset:
+    def opening(path: Location) -> Subset:
         with modes.collecting_empty() as found:
             subset = open_subset(path, selection)
         empty.update(found)
         return subset
 
     with OpenFiles(opening) as opened:
-        files = _Files(list(inputs), opened)
+        files = _Files(paths, opened)
         # Some inputs may have no positions along DIM, such as files of other months; not all.
         is_empty = not any(size_along(part_meta, dim) for part_meta in files.metas)
         for other, error in empty.items():
@@ -106,22 +114,22 @@ def merge_files(
         if variables is None and new in (None, dim):
             variables = _stacked(files, dim)
         plans, meta = plan_merge(files.inputs(), dim, new, variables, jd)
-        _warn_of_packing(files.metas, plans, meta, output)
-        with created(output, meta, **options) as sink:
+        _warn_of_packing(files.metas, plans, meta, target)
+        with created(target, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
 
 
 class _Files:
     """The inputs, by index."""
 
-    def __init__(self, paths: Sequence[Path], files: OpenFiles):
+    def __init__(self, paths: Sequence[Location], files: OpenFiles):
         self._paths = paths
         self._files = files
         self.metas = []
         self.copied: list[set[str]] = []
         """For each file, the keys of variables whose bytes can be copied unchanged."""
-        for i in range(len(paths)):
-            subset = self[i]
+        for path in arriving(paths):
+            subset = files[path]
             check_faults(subset.faults, subset.meta)
             self.metas.append(subset.meta)
             self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})

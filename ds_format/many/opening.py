@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
 from ..base.text import unescape
+from ..body import Location, path_text
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
@@ -45,7 +46,7 @@ class ManyFiles(NamedTuple):
 
 
 def open_files(
-    paths: Sequence[str],
+    paths: Sequence[Location],
     options: JoinOptions,
     threads: int | None = None,
     sortby: str | None = None,
@@ -55,7 +56,7 @@ def open_files(
 
     Parameters
     ----------
-    paths : sequence of str
+    paths : sequence of str or Address
         Absolute paths; at least one.
     options : JoinOptions
     threads : int, optional
@@ -175,7 +176,7 @@ def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
     """Return metadata and values of a variable that gets the dimension. Values of a file are repeated by its length."""
     parts = scanned.spread[key]
     entries = [entry for _, entry, _ in parts]
-    names = [scanned.files.paths[start] for start, _, _ in parts]
+    names = [path_text(scanned.files.paths[start]) for start, _, _ in parts]
     converts, changed, _ = reconcile(key, entries, False, names)
     try:
         stacks = [

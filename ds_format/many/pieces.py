@@ -16,27 +16,28 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..base import modes
 from ..base.text import unescape
-from ..body import Closing
+from ..body import Closing, Location, path_text
+from ..body.body import FIRST_SIZE
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, DatasetStack
 from ..drivers.base import Metadata, SmallFiles, check_faults
-from ..errors import UnsupportedError, explained, is_address
+from ..errors import UnsupportedError, explained
 from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
 from ..model.merge_plan import MergeInput, size_along
 from ..model.merged_arrays import assemble
 from ..model.missing import settled
-from ..views.subset import Path, Subset, open_group
+from ..views.subset import Subset, open_group
 
 MAX_OPEN = 64
 """Maximum number of files that are open at the same time."""
 MAX_HELD = 64 * 1024 * 1024
 """Maximum number of bytes of files that are in memory completely, and so are not open."""
-Content = bytearray | int | None
-"""Content of a file: its bytes, the errno if it cannot be read, or None if it has to be read separately."""
-Skip = Callable[[str, Exception], None]
+Content = bytearray | int | Exception | None
+"""Content of a file: its bytes, the errno or error if it cannot be read, or None if it has to be read separately."""
+Skip = Callable[[Location, Exception], None]
 
 
 class OpenFiles(Closing):
@@ -59,18 +60,19 @@ class OpenFiles(Closing):
     def __init__(self, open_one: Callable[[Any], Subset], most: int | None = None):
         self._open_one = open_one
         self._most = MAX_OPEN if most is None else most
-        self._kept: dict[Path, Subset] = {}
+        self._kept: dict[Location, Subset] = {}
         self._n_open = self._held = 0
-        self._last: tuple[Path, Subset] | None = None
+        self._last: tuple[Location, Subset] | None = None
 
-    def __getitem__(self, path: Path) -> Subset:
+    def __getitem__(self, path: Location) -> Subset:
         found = self._kept.get(path)
         if found is None and self._last is not None and self._last[0] == path:
             found = self._last[1]
         if found is None:
             self._close_last()
             found = self._open_one(path)
-            held = getattr(found.source, "held", 0)
+            # a file that is elsewhere is not open in this process, but has its first bytes in memory
+            held = getattr(found.source, "held", 0) or (0 if type(path) is str else FIRST_SIZE)
             if held and self._held + held <= MAX_HELD:
                 self._held += held
                 self._kept[path] = found
@@ -103,7 +105,7 @@ class SourcePiece:
 
     Parameters
     ----------
-    path : str
+    path : str or Address
     files : OpenFiles
         Opens the file.
     keys : container of str, optional
@@ -118,7 +120,7 @@ class SourcePiece:
     """
 
     def __init__(
-        self, path: str, files: OpenFiles, keys: Container[str] | None = None, attributes: Collection[str] = ()
+        self, path: Location, files: OpenFiles, keys: Container[str] | None = None, attributes: Collection[str] = ()
     ):
         self.paths = [path]
         self._files = files
@@ -158,7 +160,7 @@ class SourcePiece:
 class DatasetPiece:
     """A dataset in memory."""
 
-    def __init__(self, path: str, dataset: Mapping[str, Any]):
+    def __init__(self, path: Location, dataset: Mapping[str, Any]):
         self.paths = [path]
         self.dataset_attributes: Sequence[Mapping[str, Any]] = [{}]
         meta = metadata_of(dataset)
@@ -171,9 +173,9 @@ class DatasetPiece:
         return as_masked(array) if drivers.find_existing(self.paths[0]).masks else array
 
 
-def name_of(paths: Sequence[str]) -> str:
+def name_of(paths: Sequence[Location]) -> str:
     """Return a name for consecutive files, one of which has a fault, for messages."""
-    return paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
+    return path_text(paths[0]) if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
 
 
 class UnpackedPiece:
@@ -202,7 +204,7 @@ def _unpacked(piece: DatasetStack, unpack: bool | None) -> DatasetStack:
 
 
 def read_pieces(
-    found: Iterable[tuple[str, Content]],
+    found: Iterable[tuple[Location, Content]],
     skip: Skip,
     opened_files: OpenFiles,
     keys: Container[str] | None = None,
@@ -238,14 +240,13 @@ def read_pieces(
     suffix, small = drivers.UNKNOWN, None
     for i, (path, content) in enumerate(found):
         try:
-            if isinstance(content, int):
-                raise OSError(content, os.strerror(content), path)
+            content = bytes_of(path, content)
             if not one_by_one and not path.endswith(suffix):
                 suffix, small = drivers.small_files_of(path)
             held: Any = None
             if small is not None:
                 is_late = content is None
-                if content is None and not is_address(path) and os.stat(path).st_size <= small.size:
+                if content is None and isinstance(path, str) and os.stat(path).st_size <= small.size:
                     content = files.read_file(path, small.size)
                 if content is not None:
                     held = small.hold(path, content)
@@ -271,7 +272,14 @@ def read_pieces(
         yield row
 
 
-def fail(path: str, error: Exception) -> None:
+def bytes_of(path: Location, content: Content) -> bytearray | None:
+    """Return the bytes of a file, or None if it has to be read separately; raise the error if it cannot be read."""
+    if content is None or isinstance(content, bytearray):
+        return content
+    raise OSError(content, os.strerror(content), path_text(path)) if isinstance(content, int) else content
+
+
+def fail(path: Location, error: Exception) -> None:
     """Raise the error of a file that cannot be read."""
     raise explained(error) if isinstance(error, FileNotFoundError) else error
 
@@ -334,7 +342,10 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [MergeInput(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
+    inputs = [
+        MergeInput(_only(piece.meta, keys), len(piece.paths), piece.first, path_text(piece.paths[0]))
+        for piece in pieces
+    ]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
+import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, overload
 
@@ -15,17 +17,18 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..api.files import read
 from ..base.text import keys_of, unescape
-from ..body import Address, path_text
-from ..body.body import FIRST_SIZE
-from ..body.remote.fetching import side_by_side
+from ..body import Address, Location, path_text
+from ..body.body import FIRST_SIZE, Body
+from ..body.remote.fetching import in_order
 from ..body.remote.settings import current
-from ..body.stamp import HOST, Stamp
+from ..body.stamp import HOST, REPLACED, Stamp
 from ..dataset import META, Dataset
 from ..drivers import SMALL_SUFFIXES
+from ..errors import ReplacedError
 from ..kernels.files import batch
 from ..kernels.files.names import signed
-from ..views.subset import Path, say_missing
-from .pieces import Content, Skip, fail, merge_pieces, no_collection, open_sources, read_pieces
+from ..views.subset import Input, say_missing
+from .pieces import Content, Skip, bytes_of, fail, merge_pieces, no_collection, open_sources, read_pieces
 
 SMALL_SIZE = 16 * 1024
 """Maximum size, in bytes, of a file that is read together with others."""
@@ -33,61 +36,72 @@ BATCH = 256
 """Number of files that one call reads, so that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
 """Number of batches that each thread may read ahead."""
+AHEAD_ELSEWHERE = 4
+"""Number of files that each lane may request ahead, if they are elsewhere. Each takes at most `FIRST_SIZE` bytes."""
 
 
 @overload
 def read_many(
-    paths: Iterable[Path],
+    paths: Iterable[Input],
     variables: str | Iterable[str] | None = None,
     dim: None = None,
     threads: int | None = None,
     *,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> list[Dataset]: ...
 
 
 @overload
 def read_many(
-    paths: Iterable[Path],
+    paths: Iterable[Input],
     variables: str | Iterable[str] | None = None,
     *,
     dim: str,
     threads: int | None = None,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> Dataset: ...
 
 
 @overload
 def read_many(
-    paths: Iterable[Path],
+    paths: Iterable[Input],
     variables: str | Iterable[str] | None,
     dim: str,
     threads: int | None = None,
     *,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> Dataset: ...
 
 
 def read_many(
-    paths: Iterable[Path],
+    paths: Iterable[Input],
     variables: str | Iterable[str] | None = None,
     dim: str | None = None,
     threads: int | None = None,
     *,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> list[Dataset] | Dataset:
     """Read many files at once, especially small ds and classic NetCDF files.
 
-    Threads read small files in batches, without the lock of the interpreter, while others are decoded.
+    Threads read small files in batches, without the lock of the interpreter, while others are decoded. Files that are
+    elsewhere are requested side by side, a small one by one request; see `ds_format.remote`.
 
     Parameters
     ----------
-    paths : iterable of str, bytes or PathLike
-        Files of any supported formats.
+    paths : iterable of str, bytes, PathLike or file object
+        Files of any supported formats: paths or addresses.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     dim : str, optional
@@ -95,7 +109,7 @@ def read_many(
         Consecutive small files with the same header are checked once.
     threads : int, optional
         Number of threads; by default the number of processors, at most four.
-    unpack, skip_unsupported : bool, optional
+    unpack, skip_unsupported, storage_options, store
         As for `ds_format.read`.
 
     Returns
@@ -123,7 +137,7 @@ def read_many(
     >>> read_many(["day0.ds", "day1.ds", "day2.ds"], "x", dim="t")["x"]
     array([0. , 0.5, 1. ])
     """
-    names = [path_text(path) for path in paths]
+    names = drivers.located_each(paths, storage_options, store)
     keys = None if variables is None else list(keys_of(variables))
     with no_collection():
         found = contents(names, threads)
@@ -134,46 +148,56 @@ def read_many(
             return merge_pieces(every, dim, keys=keys, unpack=unpack)
 
 
+StampRow = tuple[int, int, int]
+"""Values that identify a file: its size in bytes, modification time in ns since 1970, and inode. For a file that is
+elsewhere its size, a hash of its version, and 0. Zeros if it cannot be read."""
+
+
 class Batch(NamedTuple):
     """Consecutive files."""
 
-    paths: Sequence[str]
+    paths: Sequence[Location]
     contents: Iterable[Content]
     read: Any
-    """Result of `kernels.files.batch` for the files with a suffix of small files."""
+    """Result of `kernels.files.batch` for the local files with a suffix of small files."""
+    fetched: Sequence[StampRow] = ()
+    """The rows of files that are elsewhere."""
 
     def stamps(self) -> NDArray[np.int64]:
-        """Return values that identify the files.
-
-        Returns
-        -------
-        (n, 3) ndarray of int64
-            Size in bytes, modification time in ns since 1970, and inode; zeros if the file cannot be read.
-        """
+        """Return the rows of all files, as an (n, 3) ndarray of int64; see `StampRow`."""
         found = np.frombuffer(self.read.stamps(), np.int64).reshape(-1, 3)
         if len(found) == len(self.paths):
             return found
-        rows = iter(found.tolist())
-        each = [next(rows) if path.endswith(SMALL_SUFFIXES) else stamp_of(path) for path in self.paths]
+        rows, fetched = iter(found.tolist()), iter(self.fetched)
+        each = [
+            (next(rows) if path.endswith(SMALL_SUFFIXES) else stamp_of(path))
+            if isinstance(path, str)
+            else next(fetched)
+            for path in self.paths
+        ]
         return np.array(each, np.int64)
 
 
-def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, Content]]:
+def contents(paths: Sequence[Location], threads: int | None) -> Iterator[tuple[Location, Content]]:
     """Iterate over paths and contents of files, in order; see `batches`."""
     for found in batches(paths, threads):
         yield from zip(found.paths, found.contents, strict=True)
 
 
-def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
+def batches(paths: Sequence[Location], threads: int | None) -> Iterator[Batch]:
     """Iterate over batches of files and their contents, in order. Threads read batches ahead.
 
     Parameters
     ----------
-    paths : sequence of str
+    paths : sequence of str or Address
     threads : int, optional
-        Number of threads; by default the number of processors, at most four.
+        Number of threads for local files; by default the number of processors, at most four.
     """
-    names = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
+    local = [path for path in paths if isinstance(path, str)]
+    if len(local) < len(paths):
+        yield from _batches_elsewhere(paths)
+        return
+    names = [local[i : i + BATCH] for i in range(0, len(local), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
     if n_threads == 1 or len(names) < 2 or not any(path.endswith(SMALL_SUFFIXES) for path in paths):
         yield from map(_read_batch, names)
@@ -188,8 +212,6 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
 
 
 def _read_batch(paths: Sequence[str]) -> Batch:
-    if any("://" in path for path in paths):
-        return _read_elsewhere(paths)
     if all(path.endswith(SMALL_SUFFIXES) for path in paths):
         found = batch.read_files(list(paths), SMALL_SIZE)
         return Batch(paths, found, found)
@@ -199,25 +221,82 @@ def _read_batch(paths: Sequence[str]) -> Batch:
     return Batch(paths, [by_path.get(path) for path in paths], read)
 
 
-def _read_elsewhere(paths: Sequence[str]) -> Batch:
-    """Read files of which some are elsewhere: these side by side, with one request for each small one."""
-    found: dict[int, Content] = {}
+def _batches_elsewhere(paths: Sequence[Location]) -> Iterator[Batch]:
+    """Iterate over batches of files of which some are elsewhere. They are so small that decoding begins soon."""
+    bodies = first_bytes(path for path in paths if isinstance(path, Address))
+    size = current().lanes
+    for some in (paths[i : i + size] for i in range(0, len(paths), size)):
+        local = _read_batch([path for path in some if isinstance(path, str)])
+        near = iter(local.contents)
+        found: list[Content] = []
+        rows: list[StampRow] = []
+        for path in some:
+            if isinstance(path, str):
+                found.append(next(near))
+                continue
+            body = next(bodies)
+            rows.append(_row_of(body))
+            found.append(body if isinstance(body, Exception) else _content_of(path, body))
+        yield Batch(some, found, local.read, rows)
+        for path in some:
+            if isinstance(path, Address):
+                path.keep(None)
 
-    def fetch(i: int) -> None:
-        address = drivers.located(paths[i])
-        body = address.open(FIRST_SIZE)
-        if body.is_in_memory:
-            found[i] = bytearray(body.memory)
 
-    far = [i for i, path in enumerate(paths) if isinstance(drivers.located(path), Address)]
-    side_by_side([functools.partial(fetch, i) for i in far], current().lanes)
-    near = [path for i, path in enumerate(paths) if i not in set(far) and path.endswith(SMALL_SUFFIXES)]
-    by_path: dict[str, Content] = dict(zip(near, read := batch.read_files(near, SMALL_SIZE), strict=True))
-    return Batch(paths, [found.get(i, by_path.get(path)) for i, path in enumerate(paths)], read)
+def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
+    """Request the first bytes of files side by side, and iterate over their bodies or errors, in order."""
+    lanes = current().lanes
+
+    def request(address: Address) -> Body | Exception:
+        try:
+            body: Body = address.open(FIRST_SIZE)
+        except Exception as error:  # noqa: BLE001 - raised when it is the turn of the file
+            return error
+        return body
+
+    return in_order((functools.partial(request, address) for address in addresses), lanes, AHEAD_ELSEWHERE * lanes)
 
 
-def stamp_of(path: str) -> tuple[int, int, int]:
-    """Return the row of `Batch.stamps` for a file that is not read in a batch."""
+def arriving(paths: Sequence[Location]) -> Iterator[Location]:
+    """Iterate over paths. The first bytes of files that are elsewhere are requested ahead, side by side."""
+    bodies = first_bytes(path for path in paths if isinstance(path, Address))
+    for path in paths:
+        if isinstance(path, Address):
+            body = next(bodies)
+            if not isinstance(body, Exception):
+                path.keep(body)
+        yield path
+
+
+@contextlib.contextmanager
+def kept_after(path: Location) -> Iterator[None]:
+    """Open a file that is elsewhere for a `with` block, and keep it for the function that opens it after that."""
+    if isinstance(path, str):
+        yield
+        return
+    body = path.open(FIRST_SIZE)
+    path.keep(body)
+    yield
+    path.keep(body)
+
+
+def _content_of(path: Address, body: Body) -> Content:
+    """Return the bytes of a small file. If it must be opened nevertheless, that takes the body."""
+    path.keep(body)
+    if body.is_in_memory and path.endswith(SMALL_SUFFIXES):
+        return body.memory if isinstance(body.memory, bytearray) else bytearray(body.memory)
+    return None
+
+
+def _row_of(body: Body | Exception) -> StampRow:
+    if isinstance(body, Exception):
+        return 0, 0, 0
+    version = b"" if body.watch.stamp is None else body.watch.stamp.digest
+    return body.size, int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True), 0
+
+
+def stamp_of(path: str) -> StampRow:
+    """Return the row of a local file that is not read in a batch."""
     try:
         status = os.stat(path)
     except OSError:
@@ -226,13 +305,13 @@ def stamp_of(path: str) -> tuple[int, int, int]:
 
 
 def datasets(
-    found: Iterable[tuple[str, Content]],
+    found: Iterable[tuple[Location, Content]],
     skip: Skip,
     keys: Collection[str] | None = None,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     report_each: bool = False,
-) -> Iterator[tuple[str, Dataset]]:
+) -> Iterator[tuple[Location, Dataset]]:
     """Iterate over files and their datasets.
 
     Parameters
@@ -252,8 +331,7 @@ def datasets(
     suffix, driver = drivers.UNKNOWN, None
     for path, content in found:
         try:
-            if isinstance(content, int):
-                raise OSError(content, os.strerror(content), path)
+            content = bytes_of(path, content)
             if content is not None and not path.endswith(suffix):
                 suffix, driver = drivers.small_files_of(path)
             held = None if content is None or driver is None else driver.hold(path, content)
@@ -279,17 +357,17 @@ class WatchedFiles:
 
     Parameters
     ----------
-    paths : sequence of str
-        Absolute paths.
+    paths : sequence of str or Address
+        Absolute paths, and addresses.
     group : str, optional
         Path of the group that is read in each file; None: the whole file.
 
     Attributes
     ----------
-    paths : list of str
+    paths : list of str or Address
     group : str or None
     stamps : (n, 3) ndarray of int64
-        See `Batch.stamps`.
+        See `StampRow`.
     digests : (n,) ndarray of uint32
         Digests of the headers; 0 for formats without one.
     host : str
@@ -298,14 +376,14 @@ class WatchedFiles:
 
     __slots__ = ("digests", "group", "host", "paths", "stamps")
 
-    def __init__(self, paths: Sequence[str], group: str | None = None):
+    def __init__(self, paths: Sequence[Location], group: str | None = None):
         self.paths = list(paths)
         self.group = group
         self.stamps = np.zeros((len(self.paths), 3), np.int64)
         self.digests = np.zeros(len(self.paths), np.uint32)
         self.host = HOST
 
-    def record(self, threads: int | None) -> Iterator[tuple[str, Content]]:
+    def record(self, threads: int | None) -> Iterator[tuple[Location, Content]]:
         """Iterate over paths and contents, as `contents` does, and record size, time and inode.
 
         Parameters
@@ -319,7 +397,7 @@ class WatchedFiles:
             start += len(some.paths)
             yield from zip(some.paths, some.contents, strict=True)
 
-    def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[str, Content]]:
+    def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[Location, Content]]:
         """Read some of the files again, and check that they are the same.
 
         Parameters
@@ -361,12 +439,13 @@ class WatchedFiles:
         ReplacedError
             If the file was replaced or modified.
         """
-        n = self._columns
-        if is_late and stamp_of(self.paths[i])[:n] != tuple(self.stamps[i, :n].tolist()):
+        path, n = self.paths[i], self._columns
+        # a file that is elsewhere is read through the body whose stamp was checked, which compares each answer
+        if is_late and isinstance(path, str) and stamp_of(path)[:n] != tuple(self.stamps[i, :n].tolist()):
             self._fail(i, None)
         if digest != self.digests[i]:
             stamp = self._stamp(i)
-            stamp.compare(stamp._replace(digest=b""), self.paths[i])
+            stamp.compare(stamp._replace(digest=b""), path_text(path))
 
     def some(self, which: Sequence[int]) -> WatchedFiles:
         """Return some of the files, by their indices."""
@@ -384,13 +463,16 @@ class WatchedFiles:
 
     def _fail(self, i: int, content: Content) -> None:
         """Raise the error for a file that was replaced, modified or removed."""
-        path = self.paths[i]
+        path, stamp = self.paths[i], self._stamp(i)
+        if isinstance(path, Address):
+            if isinstance(content, OSError):
+                raise stamp.gone(content, path.name) from content
+            bytes_of(path, content)
+            raise ReplacedError(f"{REPLACED}: its size or version differs; open it again", path=path.name)
         try:
             status = os.stat(path)
         except OSError as error:
-            raise self._stamp(i).gone(error, path) from None
-        if isinstance(content, int):
-            raise OSError(content, os.strerror(content), path)
-        stamp = self._stamp(i)
+            raise stamp.gone(error, path) from None
+        bytes_of(path, content)
         stamp.compare(Stamp.of(status, stamp.digest), path)
         stamp.compare(stamp._replace(mtime=-1), path)  # it had changed when it was read, and was changed back

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base import modes
 from ..base.text import hint, unescape
+from ..body import Location, path_text
 from ..dataset import META, as_array, dims
 from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata
@@ -22,7 +23,7 @@ from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.subset import open_group, say_missing
 from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
-from .reading import WatchedFiles, contents
+from .reading import WatchedFiles, contents, kept_after
 
 Entry = Mapping[str, Any]
 NAMING = ("bounds", "climatology")
@@ -88,12 +89,12 @@ class Scanned(NamedTuple):
     for each input that has them."""
 
 
-def scan(paths: Sequence[str], options: JoinOptions, threads: int | None) -> Scanned:
+def scan(paths: Sequence[Location], options: JoinOptions, threads: int | None) -> Scanned:
     """Read requested metadata and values of files in turn, and check that they fit together.
 
     Parameters
     ----------
-    paths : sequence of str
+    paths : sequence of str or Address
         Absolute paths; at least one.
     options : JoinOptions
     threads : int, optional
@@ -106,7 +107,7 @@ def scan(paths: Sequence[str], options: JoinOptions, threads: int | None) -> Sca
     MissingError, UnsupportedError
         If files do not fit together; the message names the first such file, and the variable.
     """
-    with open_group(paths[0], options.group) as subset:
+    with kept_after(paths[0]), open_group(paths[0], options.group) as subset:
         meta = {key: entry for key, entry in subset.meta.items() if key == META or options.has(key)}
         if modes.get() == "strict":  # otherwise a later file may have it; if none has, merging raises the error
             say_missing(paths[0], options.only or (), subset.meta)
@@ -149,7 +150,7 @@ class _Scanner:
         self._coordinates = _coordinates(meta)
         self._scalars = _scalar_coordinates(meta)
         self._spread: dict[str, list[tuple[int, Entry, Any]]] = {}
-        self._constants: dict[str, tuple[str, Entry, Any]] = {}
+        self._constants: dict[str, tuple[Location, Entry, Any]] = {}
         self._differing: set[str] = set()
         self._inputs: list[MergeInput] = []
         self._arrays: list[dict[str, Any]] = []
@@ -233,11 +234,12 @@ class _Scanner:
         length = size_along(reduced, self._dim) if self._exists else 1
         self._lengths += [length or 0] * count
 
-    def _compare(self, paths: Sequence[str], key: str, entry: Entry, stack: Any) -> None:
+    def _compare(self, paths: Sequence[Location], key: str, entry: Entry, stack: Any) -> None:
         """Check that values are the same in each file. Those of the first one are kept."""
         first_path, first_entry, first = self._constants.setdefault(key, (paths[0], entry, stack[:1].copy()))
         if first_entry is not entry:
-            (convert, other), _, _ = reconcile(key, [first_entry, entry], False, [first_path, paths[0]])
+            names = [path_text(first_path), path_text(paths[0])]
+            (convert, other), _, _ = reconcile(key, [first_entry, entry], False, names)
             first = convert(first) if convert else first
             stack = other(stack) if other else stack
         same = equal_rows(stack, first)
@@ -300,7 +302,7 @@ def _read(piece: DatasetStack, key: str, group: str | None) -> Any:
         return _read_again(piece.paths, key, group)
 
 
-def _read_again(paths: Sequence[str], key: str, group: str | None) -> Any:
+def _read_again(paths: Sequence[Location], key: str, group: str | None) -> Any:
     found = []
     for path in paths:
         with open_group(path, group) as subset:
@@ -330,13 +332,13 @@ class ReferenceVariables:
         self.first: Metadata = {}
         self._dim = options.dim
         self._options = options
-        self._path = ""
-        self._references: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._path: Location = ""
+        self._references: dict[str, tuple[Location, dict[str, Any]]] = {}
         self._known: dict[str, dict[str, dict[str, Any]]] = {}
         self._last: dict[str, tuple[Metadata, dict[Any, dict[str, Any]]]] = {}
         self._spans: dict[int, int | None] = {}
 
-    def add(self, path: str, meta: Metadata, first: Metadata) -> Metadata:
+    def add(self, path: Location, meta: Metadata, first: Metadata) -> Metadata:
         """Compare the metadata of a file, or of several alike files.
 
         Parameters
@@ -374,7 +376,7 @@ class ReferenceVariables:
         self.first.setdefault(META, first[META])
         return out
 
-    def _same(self, path: str, key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    def _same(self, path: Location, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         """Return the single object for the properties of a variable on which merging depends."""
         whole, size = {key: entry}, entry.get(".size")
         shape = None if size is None else tuple(size)
@@ -391,7 +393,7 @@ class ReferenceVariables:
             by_shape[shape] = known[signature]
         return by_shape[shape]
 
-    def _added(self, path: str, key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    def _added(self, path: Location, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata of a variable, after checking that they fit those of earlier files."""
         reference_path, reference = self._references.get(key, (path, ABSENT))
         if reference[".size"] is None and (self._options.fills or key not in self._references):
@@ -434,7 +436,7 @@ class ReferenceVariables:
             f"first file); expected {_shown(expected_units)}"
         )
 
-    def _check_names(self, path: str, meta: Metadata) -> None:
+    def _check_names(self, path: Location, meta: Metadata) -> None:
         for key in self.first:
             if key not in meta:
                 raise _lacking(path, key, self._path)
@@ -442,7 +444,7 @@ class ReferenceVariables:
             if key not in self.first:
                 raise _lacking(self._path, key, path)
 
-    def _check_lengths(self, path: str, meta: Metadata) -> None:
+    def _check_lengths(self, path: Location, meta: Metadata) -> None:
         """Check that the variables of a file agree on the size of the dimension to join along."""
         found: int | None = None
         for key, entry in meta.items():
@@ -472,7 +474,7 @@ def _settle(entry: dict[str, Any], reference: dict[str, Any], is_first_empty: bo
         settled[".type"] = other[".type"]
 
 
-def _lacking(path: str, key: str, other: str) -> MissingError:
+def _lacking(path: Location, key: str, other: Location) -> MissingError:
     message = f'variable not found, expected as in {other}; missing="fill" fills it, drop_variables leaves it out'
     return MissingError(message, path=path, variable=unescape(key))
 

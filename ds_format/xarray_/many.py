@@ -13,16 +13,18 @@ import numpy as np
 from xarray import Dataset
 from xarray.core import indexing
 
+from .. import drivers
 from ..base.optional import library
 from ..base.text import escape, hint, keys_of, unescape
-from ..body import path_text
+from ..body import Location, path_text
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
+from ..many.reading import arriving
 from ..many.scanning import JoinOptions
 from ..views import subset
-from ..views.subset import Path
+from ..views.subset import Input
 from . import combining
 from .combining import DASK, lengths_of_chunks
 from .engine import preferred_chunks
@@ -36,7 +38,7 @@ PREFIX = "open_many-"
 
 
 def open_many(
-    paths: Path | Iterable[Path],
+    paths: Input | Iterable[Input],
     dim: str,
     *,
     chunks: Any = None,
@@ -55,23 +57,26 @@ def open_many(
     attributes: str | Iterable[str] = (),
     group: str | None = None,
     preprocess: Callable[[Dataset], Dataset] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **decoding: Any,
 ) -> Dataset:
     """Open many files as one dataset of xarray.
 
-    Files are opened one after another, each once, without making an xarray object of each. Their metadata must match:
-    names, dimensions, types, sizes of other dimensions, units, calendars, packing. If units of times or packing differ,
-    values are decoded file by file: times are converted to the units of the first file, and packed numbers are
-    unpacked. Order and duplicates are kept.
+    Files are opened one after another, each once, without making an xarray object of each. Files that are elsewhere are
+    requested side by side. Metadata must match: names, dimensions, types, sizes of other dimensions, units, calendars,
+    packing. If units of times or packing differ, values are decoded file by file: times are converted to the units of
+    the first file, and packed numbers are unpacked. Order and duplicates are kept.
 
     With `preprocess`, and with a `join` that aligns, each file becomes a dataset of xarray first, and xarray
     concatenates these. This is slower, and needs dask unless `load` is true.
 
     Parameters
     ----------
-    paths : str, PathLike, or iterable of these
-        Files of any supported formats, or a pattern as for `glob.glob`, where `**` is any number of folders. Matches of
-        a pattern are sorted.
+    paths : str, PathLike, file object, or iterable of these
+        Files of any supported formats by paths or addresses, or a pattern as for `glob.glob`, where `**` is any number
+        of folders. Matches of a pattern are sorted. A pattern can be an address, as `s3://bucket/2026/*.nc`, except on
+        web servers, which do not list files.
     dim : str
         Dimension along which files are combined: an existing one, or a new one. Along a new one all variables are
         stacked, except grid mappings, coordinates with dimensions, and their bounds. Variables that are not combined
@@ -116,6 +121,8 @@ def open_many(
     preprocess : callable, optional
         Called with the dataset of each file, whose path is `encoding["source"]`. It returns the dataset to combine.
         Variables are arrays of dask or, with `load`, read on indexing.
+    storage_options, store
+        As for `ds_format.read`.
     **decoding
         `decode_timedelta`, `use_cftime`, `concat_characters`, `decode_coords` and `default_fill`.
 
@@ -163,7 +170,7 @@ def open_many(
     if not (preprocess is None or callable(preprocess)):
         raise TypeError(f"preprocess: found {preprocess!r}, expected a function")
     options = _options({"decode_times": decode_times, "mask_and_scale": mask_and_scale, **decoding})
-    found = _found(paths)
+    found = _found(paths, storage_options, store)
     wanted = JoinOptions(
         dim,
         None if variables is None else frozenset(keys_of(variables)),
@@ -238,32 +245,54 @@ def _options(decoding: Mapping[str, Any]) -> DecodingOptions:
     return DecodingOptions(**decoding)
 
 
-def _found(paths: Path | Iterable[Path]) -> list[str]:
-    """Return the absolute paths of files.
+def _found(paths: Input | Iterable[Input], storage_options: Mapping[str, Any] | None, store: Any) -> list[Location]:
+    """Return the absolute paths of files, and addresses.
 
     Raises
     ------
     FileNotFoundError
         If there is none.
     """
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        pattern = os.path.expanduser(path_text(paths))
-        names = [pattern]
-        if glob.has_magic(pattern) and not os.path.exists(pattern):
-            names = sorted(glob.glob(pattern, recursive=True))
-            if not names:
-                reason = "addresses are not read yet" if is_address(pattern) else "no file matches the pattern"
-                raise FileNotFoundError(errno.ENOENT, reason, pattern)
-    else:
-        names = [path_text(path) for path in paths]
-        if not names:
-            raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
+    is_one = drivers.is_one_file(paths)
+    found = drivers.located_each([paths] if is_one else paths, storage_options, store)  # type: ignore[arg-type]
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
+    if is_one:
+        found = _matches(found[0])
     folder = os.getcwd()
-    return [name if name[:1] == os.sep else os.path.join(folder, name) for name in names]
+    return [one if not isinstance(one, str) or one[:1] == os.sep else os.path.join(folder, one) for one in found]
+
+
+def _matches(one: Location) -> list[Location]:
+    """Return a file, or the sorted files that match a pattern.
+
+    Raises
+    ------
+    FileNotFoundError
+        If none matches.
+    """
+    found: list[Location]
+    if isinstance(one, str):
+        one = os.path.expanduser(one)
+        if not glob.has_magic(one) or os.path.exists(one):
+            return [one]
+        found = [*sorted(glob.glob(one, recursive=True))]
+    else:
+        from ..body.remote.listing import files_matching, has_wildcard
+
+        if not has_wildcard(one):
+            return [one]
+        found = [match.address for match in files_matching(one)]
+    if not found:
+        reason = (
+            "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
+        )
+        raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
+    return found
 
 
 def _parts(
-    paths: Sequence[str],
+    paths: Sequence[Location],
     wanted: JoinOptions,
     options: DecodingOptions,
     preprocess: Callable[[Dataset], Dataset] | None,
@@ -282,21 +311,21 @@ def _parts(
     )
     parts = []
     names: dict[str, None] = {}
-    for path in paths:
+    for path in arriving(paths):
         many = open_files([path], alone, 1)
         names.update(dict.fromkeys(many.meta))
         absent = sorted((wanted.only or frozenset()).difference(many.meta)) if not wanted.fills else []
         if absent:
             raise MissingError("variable not found", path=path, variable=unescape(absent[0]))
         opened = _dataset(many, options, path, wanted.group)
-        opened.encoding["source"] = path
+        opened.encoding["source"] = path_text(path)
         if not load:
             opened = _chunked(opened, _token(many, alone, options, None))
         if preprocess is not None:
             opened = preprocess(opened)
             if not isinstance(opened, Dataset):
                 raise TypeError(f"preprocess: it returned {type(opened).__name__}, expected an xarray.Dataset: {path}")
-        parts.append(combining.OpenedFile(path, opened.load() if load else opened))
+        parts.append(combining.OpenedFile(path_text(path), opened.load() if load else opened))
     _check_names(wanted, names)
     return parts
 
@@ -312,8 +341,8 @@ def _chunked(opened: Dataset, token: str) -> Dataset:
     return chunked
 
 
-def _dataset(many: ManyFiles, options: DecodingOptions, path: str, group: str | None) -> Dataset:
-    root = subset.group_of(many.meta, None, path)
+def _dataset(many: ManyFiles, options: DecodingOptions, path: Location, group: str | None) -> Dataset:
+    root = subset.group_of(many.meta, None, path_text(path))
     if group is not None:
         root = root._replace(prefix=group + subset.SEPARATOR)
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +34,24 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def check_interrupt(code: str, words: list[str], server: Server, requests: int, folder: Path) -> None:
+    """Run a Python program, send SIGINT after so many requests to a server, and check that it ends by that.
+
+    It may take half a minute, so requests of the program must have more time. `server` answers none of them.
+    """
+    command = [sys.executable, "-c", code, *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
+    try:
+        while len(server.requests) < requests and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in error and process.returncode != 0
 
 
 @pytest.fixture

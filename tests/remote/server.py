@@ -86,6 +86,8 @@ class Server:
     ----------
     requests : list of Request
         In the order of their arrival.
+    most : int
+        Maximum number of requests that were answered at the same time.
     sent : int
         Bytes of all bodies that were sent.
     faults : list of exceptions
@@ -103,6 +105,7 @@ class Server:
         self.latency = latency
         self.etag = etag
         self.requests: list[Request] = []
+        self.most = self._n_answering = 0
         self.sent = 0
         self.faults: list[BaseException] = []
         self.closing = threading.Event()
@@ -158,9 +161,15 @@ class Server:
                 _parsed_range(handler.headers.get("Range")),
             )
             self.requests.append(request)
-        if self.latency:
-            time.sleep(self.latency)
-        return self._answer(request)
+            self._n_answering += 1
+            self.most = max(self.most, self._n_answering)
+        try:
+            if self.latency:
+                time.sleep(self.latency)
+            return self._answer(request)
+        finally:
+            with self._lock:
+                self._n_answering -= 1
 
     def opened(self, connection: socket.socket) -> None:
         """Remember a connection, which `close` ends."""

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +14,7 @@ import pytest
 import ds_format as ds
 
 from . import server as behaviours
+from .conftest import check_interrupt
 from .server import Server, basic
 
 pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
@@ -255,16 +252,8 @@ with ds.remote(piece=100_000, timeout=60):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(("first", "requests"), [(0, 1), (1, 5)])
-def test_an_interrupt_ends_at_once(first: int, requests: int, files: dict[str, bytes], serve: Serve) -> None:
+def test_an_interrupt_ends_at_once(
+    first: int, requests: int, files: dict[str, bytes], serve: Serve, tmp_path: Path
+) -> None:
     server = serve(files, behaviours.stalling(1000, first=first))
-    command = [sys.executable, "-c", CODE, server.url("large.ds")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        while len(server.requests) < requests and process.poll() is None:
-            time.sleep(0.02)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=30)  # half of the time that a request may take
-    finally:
-        process.kill()
-    assert "KeyboardInterrupt" in error and process.returncode != 0
+    check_interrupt(CODE, [server.url("large.ds")], server, requests, tmp_path)

@@ -1,5 +1,6 @@
 """Files that are elsewhere. A reader takes their `Body`, as it does of a local file.
 
+listing      files below an address, and those that match a pattern
 addresses    what the user names → an address; opening it
 blocks       blocks that are kept, for libraries that read many small ranges
 handed       file objects and buffers

@@ -18,10 +18,10 @@ from ..body import Body, MemoryBody
 from ..stamp import Stamp
 from ..target import write_whole
 from .fetching import Fetcher, RemoteBody, open_remote
-from .filesystems import SystemStore, file_system
+from .filesystems import SystemStore, file_system, system_files_below
 from .handed import body_of, is_handed
-from .objects import SCHEMES, ObjectStore, bucket_store
-from .stores import Store
+from .objects import SCHEMES, ObjectStore, bucket_store, objects_below
+from .stores import FileRecord, Store
 from .uploads import blocks_of, check_handed, seconds_for, to_file_system, to_object, to_store
 from .web import HttpStore
 
@@ -41,9 +41,34 @@ class RemoteAddress(Address):
     def store(self) -> Store:
         """Return access to the file."""
 
-    def keep(self, body: Body) -> None:
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """The part of the address that has the path of the file at its end."""
+
+    @abstractmethod
+    def at(self, location: str) -> RemoteAddress:
+        """Return the address of another file in the same store, with the same options."""
+
+    @abstractmethod
+    def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
+        """Return the files below this address, or only those in this folder itself, in any order.
+
+        Raises
+        ------
+        UnsupportedError
+            If the store does not list files.
+        TemporaryFailure, OSError
+            If they cannot be listed.
+        """
+
+    def sibling(self, ending: str) -> RemoteAddress:
+        """Return the address of an accompanying file; see `Address`."""
+        return self.at(self.location + ending)
+
+    def keep(self, body: Body | None) -> None:
         """Keep a body for the next `open`; see `Address`."""
-        self._kept[:] = [body]
+        self._kept[:] = [] if body is None else [body]
 
     def open(self, first: int, last: int = 0) -> Body:
         """Open the file with one request; see `Address`."""
@@ -103,22 +128,35 @@ class UrlAddress(RemoteAddress):
         system, path = file_system(self.url, self.options)
         return functools.partial(to_file_system, system, path, name=self.name, create=create)
 
+    @property
+    def location(self) -> str:
+        """The first part of the URL, without its query."""
+        return _split_query(self.url.partition("::")[0])[0]
+
+    def at(self, location: str) -> UrlAddress:
+        """Return the address of another file, with the same query and the same further parts of a chain."""
+        return UrlAddress.of(location + self.url[len(self.location) :], self.options)
+
+    def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
+        """Return the files below this address; see `RemoteAddress`."""
+        scheme = self.url.partition("://")[0].lower()
+        if scheme in ("http", "https"):
+            message = "web servers do not list their files: give the address of each file"
+            raise UnsupportedError(message, path=self.name)
+        if scheme in SCHEMES:
+            return objects_below(*bucket_store(self.url, self.options), recursive=recursive)
+        return system_files_below(*file_system(self.url, self.options), recursive=recursive)
+
     def _to_bucket(self, file: str, *, create: bool) -> None:
         store, path = bucket_store(self.url, self.options, seconds_for(os.stat(file).st_size))
         to_store(store, path, file, self.name, create=create)
-
-    def sibling(self, ending: str) -> UrlAddress:
-        """Return the address of an accompanying file."""
-        first, chain, rest = self.url.partition("::")
-        path, mark, query = _split_query(first)
-        return UrlAddress.of(f"{path}{ending}{mark}{query}{chain}{rest}", self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class StoreAddress(RemoteAddress):
     """A path in a store with the interface of obspec, or in a file system of fsspec. Picklable if the store is."""
 
-    container: Any = field(repr=False)
+    container: Any = field(repr=False, hash=False)
     path: str
     name: str
     suffix: str
@@ -150,9 +188,23 @@ class StoreAddress(RemoteAddress):
             raise UnsupportedError(message, path=self.name)
         return functools.partial(to_store, self.container, self.path, name=self.name, create=create)
 
-    def sibling(self, ending: str) -> StoreAddress:
-        """Return the address of an accompanying file."""
-        return StoreAddress.of(self.container, self.path + ending)
+    @property
+    def location(self) -> str:
+        """The path."""
+        return self.path
+
+    def at(self, location: str) -> StoreAddress:
+        """Return the address of another file in the store."""
+        return StoreAddress.of(self.container, location)
+
+    def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
+        """Return the files below this path; see `RemoteAddress`."""
+        if hasattr(self.container, "find"):
+            return system_files_below(self.container, self.path, recursive=recursive)
+        if hasattr(self.container, "list"):
+            return objects_below(self.container, self.path, recursive=recursive)
+        message = f"the store, a {type(self.container).__name__}, has no method `list`: give the path of each file"
+        raise UnsupportedError(message, path=self.name)
 
 
 class HandedAddress(Address):

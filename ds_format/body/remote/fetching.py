@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
+import itertools
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.threads import renew_lock
 from ...errors import ReplacedError, TruncatedError
 from ..body import Body, MemoryBody, ended, parts_of
-from ..stamp import Stamp, Watch
+from ..stamp import REPLACED, Stamp, Watch
 from .settings import RequestSettings, current
 from .stores import Answer, Store, repeated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 MAX_PLANS = 4
 """Announcements of which bytes are kept that were not read yet."""
@@ -273,8 +277,7 @@ class Fetcher:
 
     def replaced(self, what: str) -> ReplacedError:
         """Return the error for a file that is not the one that was opened."""
-        message = f"the file was replaced or changed after it was opened: {what}; open it again"
-        return ReplacedError(message, path=self.name)
+        return ReplacedError(f"{REPLACED}: {what}; open it again", path=self.name)
 
 
 def _copied(source: memoryview, out: memoryview) -> int:
@@ -389,40 +392,60 @@ def open_remote(name: str, store: Store, first: int, last: int = 0) -> Body:
 
 
 def side_by_side(tasks: Sequence[Callable[[], object]], lanes: int) -> None:
-    """Call functions in threads, at most `lanes` at a time, and raise the first exception of any of them.
-
-    The threads are daemons: Ctrl-C ends the program at once, whatever they are waiting for.
-    """
-    if len(tasks) < 2:
-        for task in tasks:
-            task()
+    """Call functions in threads, at most `lanes` at a time, and raise the first exception of any of them."""
+    if len(tasks) == 1:
+        tasks[0]()
         return
-    left = deque(tasks)
-    results: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+    for _ in in_order(tasks, lanes, len(tasks)):
+        pass
+
+
+def in_order(tasks: Iterable[Callable[[], T]], lanes: int, ahead: int) -> Iterator[T]:
+    """Call functions in threads, at most `lanes` at a time, and yield their results in the order of the functions.
+
+    The first exception of any of them is raised. The threads are daemons: Ctrl-C ends the program at once, whatever
+    they are waiting for.
+
+    Parameters
+    ----------
+    tasks : iterable of callable
+    lanes : int
+    ahead : int
+        Maximum number of functions that are called before their results are requested.
+    """
+    left, given, taken, n_lanes = iter(tasks), 0, 0, 0
+    todo: queue.SimpleQueue[tuple[int, Callable[[], T]] | None] = queue.SimpleQueue()
+    results: queue.SimpleQueue[tuple[int, Any, BaseException | None]] = queue.SimpleQueue()
+    done: dict[int, T] = {}
 
     def work() -> None:
-        while True:
+        while (item := todo.get()) is not None:
+            number, task = item
             try:
-                task = left.popleft()
-            except IndexError:
-                return
-            try:
-                task()
+                results.put((number, task(), None))
             except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
-                results.put(error)
-            else:
-                results.put(None)
+                results.put((number, None, error))
 
-    for i in range(min(lanes, len(tasks))):
-        threading.Thread(target=work, name=f"ds_format lane {i}", daemon=True).start()
     try:
-        for _ in tasks:
-            error = results.get()
-            if error is not None:
-                _raise(error)
+        while True:
+            for task in itertools.islice(left, ahead - (given - taken)):
+                todo.put((given, task))
+                given += 1
+                if n_lanes < lanes:
+                    threading.Thread(target=work, name=f"ds_format lane {n_lanes}", daemon=True).start()
+                    n_lanes += 1
+            if taken == given:
+                return
+            while taken not in done:
+                number, result, error = results.get()
+                if error is not None:
+                    raise error
+                done[number] = result
+            yield done.pop(taken)
+            taken += 1
     finally:
-        left.clear()
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
+        with contextlib.suppress(queue.Empty):
+            while True:
+                todo.get_nowait()
+        for _ in range(n_lanes):
+            todo.put(None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...base.optional import library
-from .stores import EXTRA, Answer, mapped
+from .stores import EXTRA, Answer, FileRecord, mapped
 
 VERSIONS = ("ETag", "etag", "md5", "generation", "LastModified", "last_modified", "mtime", "created", "CRC")
 """Properties that file systems report of a file and that differ if its content does, best first."""
@@ -20,6 +20,23 @@ def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     except Exception as error:
         raise mapped(error) from error
     return system, path
+
+
+def system_files_below(system: Any, path: str, *, recursive: bool) -> Iterator[FileRecord]:
+    """Yield the files below a path in a file system; see `RemoteAddress.listed`."""
+    top = str(system._strip_protocol(path)).rstrip("/")  # noqa: SLF001 - the form in which paths are listed
+    try:
+        system.invalidate_cache()  # listings are kept
+        found = system.find(top, maxdepth=None if recursive else 1, detail=True)
+    except Exception as error:
+        raise mapped(error) from error
+    for name, info in found.items():
+        if name.startswith(f"{top}/") or not top:
+            yield FileRecord(name[len(top) :].lstrip("/"), int(info.get("size") or 0), _version(info))
+
+
+def _version(info: Mapping[str, Any]) -> str | None:
+    return next((str(info[name]) for name in VERSIONS if info.get(name) is not None), None)
 
 
 class SystemStore:
@@ -73,5 +90,4 @@ class SystemStore:
         size = info.get("size")
         if size is None:
             raise OSError(None, "its size is unknown")
-        version = next((str(info[name]) for name in VERSIONS if info.get(name) is not None), None)
-        return Answer(b"", int(size), version)
+        return Answer(b"", int(size), _version(info))

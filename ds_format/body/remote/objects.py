@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...base.optional import library
 from .settings import current
-from .stores import EXTRA, Answer, mapped
+from .stores import EXTRA, Answer, FileRecord, mapped
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "abfs", "abfss": "abfss"}
 """Schemes of addresses of buckets, and those that obstore knows for them."""
@@ -57,6 +57,30 @@ def bucket_store(url: str, options: Mapping[str, Any], timeout: float | None = N
     except Exception as error:
         raise mapped(error) from error
     return store, path
+
+
+def objects_below(store: Any, path: str, *, recursive: bool) -> Iterator[FileRecord]:
+    """Yield the objects below a path in a store; see `RemoteAddress.listed`.
+
+    Parameters
+    ----------
+    store : obspec.List
+    path : str
+    recursive : bool
+    """
+    top = path.rstrip("/")
+    start = len(top) + 1 if top else 0
+    try:
+        if recursive or not hasattr(store, "list_with_delimiter"):
+            found = [one for some in store.list(top or None) for one in some]
+        else:
+            found = store.list_with_delimiter(top or None)["objects"]
+    except Exception as error:
+        raise mapped(error) from error
+    for one in found:
+        name = one["path"][start:]
+        if name and not name.endswith("/") and (recursive or "/" not in name):
+            yield FileRecord(name, *_size_and_version(one))
 
 
 class ObjectStore:

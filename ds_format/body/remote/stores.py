@@ -31,6 +31,17 @@ class Answer(NamedTuple):
     """Identifies this content of the file; None if it was not reported."""
 
 
+class FileRecord(NamedTuple):
+    """A file in a list of files."""
+
+    path: str
+    """Its path below the folder that was listed."""
+    size: int
+    """In bytes."""
+    version: str | None
+    """As in an `Answer`."""
+
+
 class Store(Protocol):
     """Access to one remote file. Any number of threads may call it at the same time.
 
@@ -126,7 +137,7 @@ def mapped(error: Exception) -> OSError:
     message = first_line(error)
     if "Exists" in kinds:
         return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-    if "NotFound" in kinds or "NoSuch" in message:
+    if "NotFound" in kinds or "NoSuch" in message or "404 Not Found" in message:
         return FileNotFoundError(errno.ENOENT, message)
     if re.search("Permission|Unauthenticated|Unauthorized|NoCredentials", kinds) or re.search(r"\b40[13]\b", message):
         return PermissionError(errno.EACCES, message)

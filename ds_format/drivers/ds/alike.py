@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ...body import Location
 from ...body.body import MemoryBody
 from ...codec.header import DTYPES as DTYPES_PROPERTY
 from ...codec.line import TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_usual
@@ -44,7 +45,7 @@ class DsRow:
         If the header is invalid.
     """
 
-    def __init__(self, path: str, held: bytearray):
+    def __init__(self, path: Location, held: bytearray):
         try:
             self._header, self.entries = parse(held, find_end(held, whole=True))
         except DsError as error:
@@ -53,7 +54,7 @@ class DsRow:
 
     def start(
         self,
-        path: str,
+        path: Location,
         held: bytearray,
         stacks: Mapping[str, StackedValues],
         wanted: Collection[str],
@@ -84,7 +85,7 @@ class DsRow:
         if header is not None and not header.is_doubtful and not self._others:
             self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, header, self._last)
 
-    def take(self, path: str, held: bytearray) -> dict[str, Any] | None:
+    def take(self, path: Location, held: bytearray) -> dict[str, Any] | None:
         """Add a file; see `drivers.base.FileRow`."""
         if self._model is not None:
             own = self._model.take(held, SIZES, self._rooms, self.entries[META])
@@ -110,7 +111,7 @@ class DsRow:
         self._follow(held, header)
         return self._last
 
-    def _append(self, path: str, data: bytearray, header: Compiled | None) -> None:
+    def _append(self, path: Location, data: bytearray, header: Compiled | None) -> None:
         """Add all requested values of a file, or none, by its compiled header (None: the header of the first file)."""
         plain = None if header is None or header.is_doubtful else header
         try:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import classic, hdf5
+from ...body import Location, path_text
 from ...body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ...dataset import Dataset
 from ...errors import DsError
@@ -45,13 +46,13 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
         raise error.at(path=body.name)
 
 
-def hold(path: str, content: bytearray) -> WholeFile | None:
+def hold(path: Location, content: bytearray) -> WholeFile | None:
     """Return a small file in memory; None if only a `Source` can read its metadata; see `drivers.base.SmallFiles`."""
     kind = KINDS.get(bytes(content[:4]))
     if kind is None:
         return None
     try:
-        held: WholeFile = kind(MemoryBody(path, content))
+        held: WholeFile = kind(MemoryBody(path_text(path), content))
     except (classic.Unusual, hdf5.Unusual):
         return None
     except DsError as error:
@@ -64,7 +65,7 @@ def digest(held: WholeFile) -> int:
     return held.digest()
 
 
-def from_held(path: str, held: WholeFile, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
+def from_held(path: Location, held: WholeFile, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset; parameters as of `WholeFile.dataset`."""
     return held.dataset(keys, False, unpack)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...body import Location
 from ...body.body import Body
 from ...dataset import META, Dataset, as_array, as_masked
 from ...model import packing
@@ -124,7 +125,7 @@ class WholeFileRow:
         The first file.
     """
 
-    def __init__(self, path: str, held: WholeFile):
+    def __init__(self, path: Location, held: WholeFile):
         self._known = held
         recalled = held.recall(None, False)
         every = [*recalled.variables]
@@ -135,7 +136,7 @@ class WholeFileRow:
 
     def start(
         self,
-        path: str,
+        path: Location,
         held: WholeFile,
         stacks: Mapping[str, StackedValues],
         wanted: Collection[str],
@@ -148,7 +149,7 @@ class WholeFileRow:
         self._each = [(key, places[key], stacks[key]) for key in each if key in stacks]
         return self.entries[META].copy()
 
-    def take(self, path: str, held: WholeFile) -> dict[str, Any] | None:
+    def take(self, path: Location, held: WholeFile) -> dict[str, Any] | None:
         """Take another file; see `drivers.base.FileRow`."""
         if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
             return None

@@ -1,0 +1,93 @@
+"""The files below an address, or those that match a pattern: in buckets, stores and file systems.
+
+Patterns have `*`, `?`, `[...]` and, for any number of folders, `**`. As in local folders, names that begin with a dot
+are left out unless the pattern begins with one.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from .. import Address
+from ..stamp import Stamp
+from .addresses import RemoteAddress
+from .fetching import remote_stamp
+from .stores import repeated
+
+
+class ListedFile(NamedTuple):
+    """A file, as its store lists it."""
+
+    address: Address
+    path: str
+    """Its path below the address that was listed, or below the part of a pattern before the first wildcard."""
+    stamp: Stamp
+
+
+def has_wildcard(address: Address) -> bool:
+    """Return whether an address is a pattern. The host of a web server is not part of it."""
+    return isinstance(address, RemoteAddress) and _first_wildcard(address) is not None
+
+
+def files_below(address: Address, *, recursive: bool = True) -> list[ListedFile]:
+    """Return the files below an address, sorted by their paths.
+
+    Parameters
+    ----------
+    address : Address
+        A folder, with or without a slash at its end.
+    recursive : bool
+        Whether to include files in subfolders.
+
+    Raises
+    ------
+    UnsupportedError
+        If its store does not list files, as web servers do not.
+    FileNotFoundError
+        If there are no files. Buckets have no folders without files.
+    OSError
+        If they cannot be listed.
+    """
+    if not isinstance(address, RemoteAddress):
+        raise NotADirectoryError(errno.ENOTDIR, "a file object, expected a folder", address.name)
+    found = _listed(address, recursive=recursive)
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "there are no files below this address", address.name)
+    return found
+
+
+def _listed(address: RemoteAddress, *, recursive: bool) -> list[ListedFile]:
+    found = repeated(lambda: sorted(address.listed(recursive=recursive)), address.name, "list of files")
+    top = address.location if address.location.endswith("/") else f"{address.location}/"
+    return [ListedFile(address.at(top + path), path, remote_stamp(size, version)) for path, size, version in found]
+
+
+def files_matching(pattern: Address) -> list[ListedFile]:
+    """Return the files that match a pattern, sorted by their paths, possibly none; errors as for `files_below`."""
+    first = _first_wildcard(pattern) if isinstance(pattern, RemoteAddress) else None
+    if not isinstance(pattern, RemoteAddress) or first is None:
+        return files_below(pattern)
+    start = pattern.location.rfind("/", 0, first) + 1
+    parts = pattern.location[start:].split("/")
+    found = _listed(pattern.at(pattern.location[:start]), recursive=len(parts) > 1 or parts[0] == "**")
+    return [one for one in found if _fits(one.path.split("/"), parts)]
+
+
+def _first_wildcard(address: RemoteAddress) -> int | None:
+    host = re.match(r"https?://[^/]*", address.location, re.IGNORECASE)
+    found = re.compile(r"[*?[]").search(address.location, host.end() if host else 0)
+    return None if found is None else found.start()
+
+
+def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:
+    """Return whether the names of a path match the parts of a pattern."""
+    if not names or not parts:
+        return not names and (not parts or [*parts] == ["**"])
+    is_shown = not names[0].startswith(".") or parts[0].startswith(".")
+    if parts[0] == "**":
+        return _fits(names, parts[1:]) or (is_shown and _fits(names[1:], parts))
+    return is_shown and fnmatchcase(names[0], parts[0]) and _fits(names[1:], parts[1:])
