@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import ds_format as ds
@@ -90,8 +91,9 @@ def modules() -> dict[str, Path]:
     return names
 
 
-def trees() -> dict[str, ast.Module]:
-    """Return the syntax trees of all modules by dotted name."""
+@cache
+def trees() -> Mapping[str, ast.Module]:
+    """Return the syntax trees of all modules by dotted name, which are parsed once."""
     return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in modules().items()}
 
 

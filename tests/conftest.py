@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from .torch_stand_in import torch_data
 __all__ = ["torch_data"]
 
 REFERENCE_VERSION = "5.0.2"
+NO_REFERENCE = f"needs --reference-python PATH, a Python with ds-format {REFERENCE_VERSION}"
+NO_MOTO = "needs moto, flask and flask-cors, of the dependency group optional"
+HAS_MOTO = all(importlib.util.find_spec(name) for name in ("moto", "flask", "flask_cors"))
 
 settings.register_profile("quick", deadline=None, derandomize=True, print_blob=True, max_examples=25)
 settings.register_profile("dev", deadline=None)
@@ -80,6 +85,33 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = config.workerinput["markexpr"]
 
 
+def lacking(item: pytest.Item) -> str | None:
+    """Return why a test is going to be skipped, if its marks and fixtures say so."""
+    for mark in item.iter_markers("skipif"):
+        if mark.args and mark.args[0] is True:
+            return str(mark.kwargs["reason"])
+    fixtures = getattr(item, "fixturenames", ())
+    if "reference_python" in fixtures and item.config.getoption("reference_python") is None:
+        return NO_REFERENCE
+    return NO_MOTO if "moto" in fixtures and not HAS_MOTO else None
+
+
+@pytest.hookimpl(trylast=True)  # slow tests have been left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip one test for each program, package or version that is lacking, and count the other tests as deselected."""
+    groups: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if reason := lacking(item):
+            groups[reason].append(item)
+    others = set()
+    for reason, group in groups.items():
+        group[0].add_marker(pytest.mark.skip(f"{reason} ({len(group)} tests)"))
+        others.update(group[1:])
+    if others:
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=[*others])
+
+
 @pytest.fixture(autouse=True)
 def mode_of_the_process() -> Iterator[None]:
     """Reset the mode that a test sets for the whole process."""
@@ -93,7 +125,7 @@ def reference_python(pytestconfig: pytest.Config) -> str:
     """Return the path of a Python with the reference program."""
     path: str | None = pytestconfig.getoption("reference_python")
     if path is None:
-        pytest.skip(f"needs --reference-python PATH, a Python with ds-format {REFERENCE_VERSION}")
+        pytest.skip(NO_REFERENCE)
     code = "import importlib.metadata; print(importlib.metadata.version('ds-format'))"
     version = subprocess.run([path, "-I", "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     assert version == REFERENCE_VERSION, f"--reference-python {path} has ds-format {version}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import pkgutil
 import re
 import subprocess
@@ -30,6 +31,12 @@ BELOW = {  # which folders of kernels may use which others
     "zds": {"common", "json"},
 }
 LIMITS = {"ds_format/**/*.pyx": 500, "ds_format/**/*.py": 600, "tests/**/*.py": 700}
+
+
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a module, which is parsed once."""
+    return ast.parse(path.read_text())
 
 
 def names(paths: list[Path]) -> list[str]:
@@ -71,7 +78,7 @@ def test_reading_a_ds_file_loads_no_netcdf_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
 def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             assert not [alias.name for alias in node.names if alias.name.partition(".")[0] == "ds_format"]
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -80,7 +87,7 @@ def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> Non
 
 @pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
 def test_each_module_says_what_it_is(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+    tree = parse(path)
     assert ast.get_docstring(tree)
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 

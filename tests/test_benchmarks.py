@@ -384,6 +384,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_old_version_runs_in_turn_with_this_one(wheel: Path, tmp_path: Path) -> None:
     names = ["read tiny", "stations, read_many, headers equal", "objects, dump", "write large, memory above the array"]
     with versions.opened(wheel) as both:

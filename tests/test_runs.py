@@ -74,20 +74,49 @@ def test_a_given_number_of_workers_is_kept() -> None:
     assert shaped(["tests"], numprocesses=0) == (0, "not slow")
 
 
-def test_workers_leave_out_slow_tests(tmp_path: Path) -> None:
-    """Each worker selects for itself."""
-    pytest.importorskip("xdist")
-    tests = tmp_path / "tests"
+def run(folder: Path, code: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run tests in a folder with the `conftest.py` of these tests."""
+    tests = folder / "tests"
     tests.mkdir()
     for name in ("__init__.py", "conftest.py", "torch_stand_in.py"):
         shutil.copy(ROOT / "tests" / name, tests)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
-    (tests / "test_two.py").write_text(
-        "import pytest\n\ndef test_quick(): ...\n\n@pytest.mark.slow\ndef test_slow(): raise ValueError\n"
-    )
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    (tests / "test_some.py").write_text(f"import pytest\n\n{code}")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+    return subprocess.run(
+        command, cwd=folder, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
     )
+
+
+def test_workers_leave_out_slow_tests(tmp_path: Path) -> None:
+    """Each worker selects for itself."""
+    pytest.importorskip("xdist")
+    code = "def test_quick(): ...\n\n@pytest.mark.slow\ndef test_slow(): raise ValueError\n"
+    done = run(tmp_path, code, "-n", "1")
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+
+
+ABSENT = """
+@pytest.mark.skipif(True, reason="needs a program")
+class TestProgram:
+    @pytest.mark.parametrize("i", range(5))
+    def test_parts(self, i): ...
+    def test_whole(self): ...
+
+@pytest.mark.parametrize("i", [0, pytest.param(1, marks=pytest.mark.skipif(True, reason="needs a library"))])
+def test_library(i): ...
+@pytest.mark.skipif(False, reason="needs a program")
+def test_both(): ...
+def test_reference(reference_python): ...
+@pytest.mark.slow
+def test_reference_slow(reference_python): ...
+def test_reference_quick(reference_python): ...
+"""
+
+
+def test_what_is_absent_skips_one_test(tmp_path: Path) -> None:
+    """Slow tests, which are left out before, are not that one."""
+    done = run(tmp_path, ABSENT, "-rs", "-n", "0")
+    assert "2 passed, 3 skipped, 7 deselected" in done.stdout, done.stdout
+    assert "needs --reference-python PATH, a Python with ds-format 5.0.2 (2 tests)" in done.stdout

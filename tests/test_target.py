@@ -25,24 +25,30 @@ from ds_format.kernels.files import files, portable
 from ds_format.kernels.files.names import usual_temporary_name
 
 WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
-META = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}
-X = np.arange(100_000.0)
+N = 20_000
+META = {"x": {".dims": ["i"], ".size": [N], ".type": "float64"}}
+X = np.arange(float(N))
 
-BEGIN = """
+BEGIN = f"""
 import sys, time
 import numpy as np
 from ds_format import drivers
 path, *options = sys.argv[1:]
-meta = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}
+meta = {META}
 sink = drivers.load(drivers.find(path)).create(path, meta, **dict(option.split("=") for option in options))
 def blocks():
-    yield np.zeros(50_000)
+    yield np.zeros({N // 2})
     print("writing", flush=True)
     time.sleep(600)
-    yield np.zeros(50_000)
+    yield np.zeros({N // 2})
 sink.write("x", blocks())
 sink.commit()
 """
+
+
+WITH_CLASSIC = pytest.mark.parametrize(
+    ("suffix", "options"), [*((suffix, ()) for suffix in WRITABLE), (".nc", ("format=NETCDF3_CLASSIC",))]
+)
 
 
 @contextlib.contextmanager
@@ -68,13 +74,10 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("suffix", WRITABLE)
-@pytest.mark.parametrize("options", [(), ("format=NETCDF3_CLASSIC",)], ids=["", "classic"])
+@WITH_CLASSIC
 def test_what_a_killed_writer_left_goes_with_the_next_one(
     suffix: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    if options and suffix != ".nc":
-        options = ()
     if suffix == ".h5":
         pytest.importorskip("h5py")
     path = tmp_path / f"a{suffix}"
@@ -87,14 +90,11 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(
     sink.write("x", [X])
     sink.commit()
     assert all(name.startswith(path.name) for name in names(tmp_path))
-    assert ds.read(path)["x"].shape == (100_000,)
+    assert ds.read(path)["x"].shape == (N,)
 
 
-@pytest.mark.parametrize("suffix", WRITABLE)
-@pytest.mark.parametrize("options", [(), ("format=NETCDF3_CLASSIC",)], ids=["", "classic"])
+@WITH_CLASSIC
 def test_what_a_living_writer_writes_stays(suffix: str, options: tuple[str, ...], tmp_path: Path) -> None:
-    if options and suffix != ".nc":
-        options = ()
     if suffix == ".h5":
         pytest.importorskip("h5py")
     path = tmp_path / f"a{suffix}"
@@ -110,7 +110,7 @@ def test_what_a_living_writer_writes_stays(suffix: str, options: tuple[str, ...]
         sink.write("x", [X])
         sink.commit()
         assert set(left) <= set(names(tmp_path))
-    assert ds.read(path)["x"][-1] == 99_999
+    assert ds.read(path)["x"][-1] == N - 1
 
 
 def test_what_is_young_stays(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_file_that_replaces_another_is_never_read_by_more(suffix: str, mode: i
     path.chmod(mode)
     sink = drivers.load(drivers.find(path)).create(path, META)
     try:
-        sink.write("x", [X[:50_000], X[50_000:]])
+        sink.write("x", [X[: N // 2], X[N // 2 :]])
         others = [left for left in tmp_path.iterdir() if left.is_file() and left != path and left.suffix != ".lock"]
         found = [left.stat().st_mode for left in others]
         assert all(not stat.S_IMODE(one) & ~(mode | 0o600) for one in found)

@@ -115,7 +115,7 @@ import numpy as np
 import ds_format as ds
 path, *options = sys.argv[1:]
 try:
-    ds.write(path, {"x": np.random.default_rng(0).random(1_000_000)}, **dict(option.split("=") for option in options))
+    ds.write(path, {"x": np.random.default_rng(0).random(300_000)}, **dict(option.split("=") for option in options))
 except OSError as error:
     print(error)
 """

@@ -15,12 +15,17 @@ sparse = pytest.importorskip("scipy.sparse")
 LAYOUTS = ["csr", "csc", "coo", "bsr", "dia", "lil"]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["matrix", "array"])
-@pytest.mark.parametrize("shape", [(3, 4), (0, 0), (2, 0)])
+@pytest.mark.parametrize(
+    ("layout", "shape"),
+    [
+        (layout, shape)
+        for layout in LAYOUTS
+        for shape in [(3, 4), (0, 0), (2, 0)]
+        if layout != "bsr" or 0 not in shape  # which has no blocks
+    ],
+)
 def test_matrices_come_back(layout: str, kind: str, shape: tuple[int, int]) -> None:
-    if layout == "bsr" and 0 in shape:
-        pytest.skip("has no blocks")
     value = getattr(sparse, f"{layout}_{kind}")(np.arange(shape[0] * shape[1]).reshape(shape) % 3)
     found = again(value)
     assert type(found) is type(value) and found.dtype == value.dtype

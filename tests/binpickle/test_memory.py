@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 from typing import Any
 
@@ -59,9 +60,9 @@ def test_memory_is_that_of_the_file(other: str) -> None:
             load(stolen)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow")
 @pytest.mark.parametrize("other", OTHERS)
 def test_buffers_of_arrow_are_bytes_of_the_file(other: str) -> None:
-    pytest.importorskip("pyarrow")
     with pytest.raises(UnsafeError, match=r"pyarrow: buffer: .*expected bytes of the file"):
         load(call("pyarrow.lib:py_buffer", OTHERS[other]))
     arrow = call("pyarrow.lib:py_buffer", raw(bytes(8)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pty
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
+needs_distributed = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed")
 
 
 @pytest.fixture
@@ -148,24 +150,25 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(words: list[str]
     assert files() == [] or not os.path.exists("out")
 
 
+@needs_distributed
 def test_a_scheduler(ds: Run, archive: None) -> None:
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is optional")
+    distributed = importlib.import_module("distributed")
     with distributed.LocalCluster(1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         assert ds("convert", "archive", "out", "scheduler:", address) == (0, "", "")
 
 
+@needs_distributed
 @pytest.mark.parametrize("address", ["nonsense", "nonsense://x:1", "127.0.0.1", "tcp://[x"])
 def test_no_address_of_a_scheduler(address: str, ds: Run, archive: None) -> None:
-    pytest.importorskip("distributed", reason="dask.distributed is optional")
     expected = "expected an address, as tcp://host:8786, or a scheduler file, as scheduler.json"
     error = f"ds convert: scheduler: {address}: {expected}\n"
     assert ds("convert", "archive", "out", "scheduler:", address) == (1, "", error)
     assert not os.path.exists("out")
 
 
+@needs_distributed
 def test_a_scheduler_that_does_not_answer(ds: Run, archive: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed", reason="dask.distributed is optional")
     monkeypatch.setattr("ds_format.xarray_.scheduler.TIMEOUT", 0.5)
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
@@ -176,9 +179,9 @@ def test_a_scheduler_that_does_not_answer(ds: Run, archive: None, monkeypatch: p
             assert ds("convert", "archive", "out", "scheduler:", word) == (1, "", error)
 
 
+@needs_distributed
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"address": 1}', None])
 def test_no_scheduler_file(content: str | None, ds: Run, archive: None) -> None:
-    pytest.importorskip("distributed", reason="dask.distributed is optional")
     expected = 'expected a scheduler file of dask: JSON with the member "address"'
     if content is None:
         expected = "No such file or directory"

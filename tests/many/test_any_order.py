@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import pickle
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -90,9 +91,10 @@ def outcome(verb: str, argument: str) -> Any:
 
 def serve() -> None:
     """Answer each line of the input, a verb and an argument as JSON, by a pickle, made by a new child."""
-    for library in ("netCDF4", "xarray", "ds_format.xarray_.many"):  # so that children need not
+    ours = [module.name for module in pkgutil.walk_packages(ds.__path__, "ds_format.", onerror=lambda name: None)]
+    for module in ("netCDF4", *ours):  # so that children need not, each for itself
         with contextlib.suppress(ImportError):
-            importlib.import_module(library)
+            importlib.import_module(module)
     for line in sys.stdin:
         reader, writer = os.pipe()
         if os.fork() == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -115,11 +116,6 @@ SETS: dict[str, tuple[list[dict[str, Any]], str, dict[str, Any]]] = {
 """Files, the dimension, and how they are put together."""
 
 
-@pytest.fixture(params=SETS)
-def given(request: pytest.FixtureRequest) -> tuple[list[dict[str, Any]], str, dict[str, Any]]:
-    return SETS[request.param]
-
-
 def write_all(datasets: list[dict[str, Any]], folder: Path, suffix: str) -> list[str]:
     paths = [str(folder / f"r{i}{suffix}") for i in range(len(datasets))]
     for path, d in zip(paths, datasets, strict=True):
@@ -127,24 +123,46 @@ def write_all(datasets: list[dict[str, Any]], folder: Path, suffix: str) -> list
     return paths
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], list[str]]:
+    """Return a function: a key of `SETS`, and a suffix → the paths of its files, which are written once."""
+    return functools.cache(lambda key, suffix: write_all(SETS[key][0], tmp_path_factory.mktemp("files"), suffix))
+
+
+@pytest.fixture(scope="module")
+def expected_of(written: Callable[[str, str], list[str]]) -> Callable[[str], Any]:
+    """Return a function: a key of `SETS` → what xarray gives of the files, which is read once."""
+
+    def read(key: str) -> Any:
+        _, dim, options = SETS[key]
+        return xr.open_mfdataset(
+            written(key, ".ds"),
+            engine="ds",
+            combine="nested",
+            concat_dim=dim,
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            combine_attrs="override",
+            **{"join": "exact", **options},
+        ).load()
+
+    return functools.cache(read)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("suffix", [".ds", ".nc", ".h5"])
+@pytest.mark.parametrize("key", SETS)
 def test_the_same_as_open_mfdataset(
-    given: tuple[list[dict[str, Any]], str, dict[str, Any]], suffix: str, way: str, tmp_path: Path
+    written: Callable[[str, str], list[str]],
+    expected_of: Callable[[str], Any],
+    key: str,
+    suffix: str,
+    way: str,
+    tmp_path: Path,
 ) -> None:
-    datasets, dim, options = given
-    paths = write_all(datasets, tmp_path, suffix)
-    expected = xr.open_mfdataset(
-        write_all(datasets, tmp_path, ".ds"),
-        engine="ds",
-        combine="nested",
-        concat_dim=dim,
-        data_vars="minimal",
-        coords="minimal",
-        compat="override",
-        combine_attrs="override",
-        **{"join": "exact", **options},
-    ).load()
+    _, dim, options = SETS[key]
+    paths, expected = written(key, suffix), expected_of(key)
     found = ds.open_many(paths, dim, **WAYS[way], **options)
     if "join" in options or "preprocess" in options:
         assert bool(found.chunks) is (way != "load")

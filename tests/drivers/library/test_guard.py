@@ -158,6 +158,7 @@ def test_an_unclosed_file_is_closed_when_the_library_is_free(tmp_path: Path) -> 
     assert not file.isopen()
 
 
+@pytest.mark.slow
 def test_readers_and_writers_beside_those_of_xarray(tmp_path: Path) -> None:
     for package in ("xarray", "dask.array"):
         pytest.importorskip(package)
