@@ -70,10 +70,13 @@ class NativeValues(Reading):
         except TruncatedError:
             return None
 
+    def _has_short_way(self) -> bool:
+        """Return whether `_whole` takes less time for variables of the file than reading a slab."""
+        return self._body.memory is not None
+
     def read_whole(self, variable: FileVariable, place: Any) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
-        if self._body.memory is not None and variable.kind == "number" and variable.shape:
-            # enough for a small file
+        if variable.kind == "number" and variable.shape and self._has_short_way():
             found = self._whole(variable, place)
             if found is not None:
                 return self._finished(variable, *found) if found[1] else found[0]
@@ -175,6 +178,9 @@ class HDF5Values(NativeValues):
 
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return hdf5.values(self._body, place, slices, sought, as_text=self.as_text)
+
+    def _has_short_way(self) -> bool:
+        return not self._body.is_far
 
     def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
         if variable.shape != place.shape:
