@@ -1,6 +1,7 @@
 """Access to the bytes of files. Every format reads and writes through this package.
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
+locating     the location of a file that a user names: a path or an address
 mapped       a file that is mapped into memory
 stamp        what tells a file from another one that took its name, or from what it was
 target       a file that appears under its name when it is whole

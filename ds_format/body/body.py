@@ -9,7 +9,7 @@ import errno
 import io
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -112,12 +112,24 @@ class Body:
             In bytes. Ranges may overlap. Their bytes may never be read.
         """
 
+    def announce_spans(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Announce ranges given as pairs of offset and size; see `announce`."""
+        if self.is_far:
+            import numpy as np  # readers of documents and samples do without it otherwise
+
+            ranges = np.array([span for span in spans if span[1] > 0], np.int64).reshape(-1, 2)
+            self.announce(ranges[:, 0].copy(), ranges[:, 1].copy())
+
     @abstractmethod
     def section(self, offset: int, size: int | None = None) -> Body:
         """Return a part as a body of its own, by default up to the end."""
 
-    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
-        """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter."""
+    def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
+        """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter.
+
+        The default size is `batch`.
+        """
+        size = size or self.batch
         for start in range(offset, self.size, size):
             yield bytes(self.read(start, min(size, self.size - start)))
 

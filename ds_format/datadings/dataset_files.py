@@ -15,6 +15,7 @@ writer that appends: D counts up to the position where the writer began.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -22,9 +23,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..body import open_binary, path_text
-from ..body.body import Body, FileBody, MemoryBody
+from ..body import Address, open_binary, path_text
+from ..body.body import FIRST_SIZE, Body, FileBody, MemoryBody
 from ..body.mapped import open_mapped
+from ..body.remote.fetching import side_by_side
 from ..body.stamp import Stamp
 from ..errors import FormatError
 from ..kernels.files.names import NAME_SIZE, exists, is_link, real_path, status
@@ -247,7 +249,49 @@ def _open(path: str, journal: ExchangeJournal | None, opener: Callable[[str], An
 
     own, key_file, hash_file, filter_file = map(load, (format.OFFSETS, format.KEYS, format.KEY_HASHES, format.FILTER))
     old = load(format.LEGACY_INDEX) if own is None or key_file is None else None
-    data = _open_data(path, journal, opener)
+    return _compared(path, _open_data(path, journal, opener), own, key_file, hash_file, filter_file, old, journal)
+
+
+def open_elsewhere(address: Address) -> DatasetFiles:
+    """Open a dataset at an address: all files side by side, with one request for each.
+
+    Hidden files of writers are ignored, since stores elsewhere have finished datasets only.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError, TruncatedError
+        As `open_dataset`, but at once.
+    """
+    found: dict[str, Any] = {}
+
+    def load(suffix: str) -> None:
+        own = address.sibling(suffix) if suffix else address
+        try:
+            found[suffix] = own.open(FIRST_SIZE)
+        except FileNotFoundError:
+            if not suffix:
+                raise
+            found[suffix] = None
+
+    suffixes = ["", *format.INDEX]
+    side_by_side([functools.partial(load, suffix) for suffix in suffixes], len(suffixes))
+    if found[format.OFFSETS] is None or found[format.KEYS] is None:
+        load(format.LEGACY_INDEX)
+    data, own, key_file, hash_file, filter_file = (found[suffix] for suffix in suffixes)
+    return _compared(address.name, data, own, key_file, hash_file, filter_file, found.get(format.LEGACY_INDEX), None)
+
+
+def _compared(
+    path: str,
+    data: Any,
+    own: Body | None,
+    key_file: Body | None,
+    hash_file: Body | None,
+    filter_file: Body | None,
+    old: Body | None,
+    journal: ExchangeJournal | None,
+) -> DatasetFiles:
+    """Return open files after comparing their sizes; `own` is the file of offsets, `old` that of older versions."""
     offsets = None if own is None else read_all(own)
     size = counted_size(journal, data.size, offsets)
     if old is not None:

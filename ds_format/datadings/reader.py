@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, SupportsIndex
 
+import numpy as np
+
 from ..base.text import on_one_line
-from ..body.body import Body, FileBody
+from ..body import Address
+from ..body.body import Body, FileBody, open_unread
+from ..body.locating import located
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings.index import cut
-from ..kernels.files.names import exists
 from . import format, index_files, messages
 from .base import Reader, locate
-from .dataset_files import current_name, load
+from .dataset_files import current_name, read_all
 from .sample_index import SampleIndex
 
 if os.name == "posix":
@@ -30,6 +34,8 @@ READ_SIZE = 1 << 17
 """Bytes that are read at once in sequential reading, unless one sample is larger. They fit into the caches."""
 MAX_SPANS = 4096
 """Number of samples whose offsets are read at once."""
+WINDOW = 1 << 25
+"""Bytes of samples at an address that are announced at once, unless one sample is larger."""
 
 
 def _nothing(i: int) -> None:
@@ -61,8 +67,8 @@ class MsgpackReader(Reader):
 
     Parameters
     ----------
-    path : str or PathLike
-        The data file.
+    path : str, PathLike or address
+        The data file. At an address, the index is read first, then only the requested samples.
     buffering : int
         Ignored; accepted for code that was written for datadings.
     writable : bool
@@ -70,7 +76,9 @@ class MsgpackReader(Reader):
     mmap : bool
         Map the data file and large files of its index into memory. Random access is faster, and processes share the
         memory. Truncating a mapped file, or rewriting it in place as datadings does, kills the process (SIGBUS).
-        `FileWriter` never does this.
+        `FileWriter` never does this. It has no effect on addresses.
+    storage_options, store
+        As of `ds_format.read`.
 
     Attributes
     ----------
@@ -101,8 +109,19 @@ class MsgpackReader(Reader):
     [0, 4]
     """
 
-    def __init__(self, path: Any, buffering: int = 0, *, writable: bool = False, mmap: bool = False):
-        self.path = format.data_path(path)
+    def __init__(
+        self,
+        path: Any,
+        buffering: int = 0,
+        *,
+        writable: bool = False,
+        mmap: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
+    ):
+        where = located(path, storage_options, store)
+        self.path = format.data_path(where)
+        self._where = where if isinstance(where, Address) else self.path
         self.writable = writable
         self.mmap = mmap
         self._opened: _Opened | None = None
@@ -125,7 +144,7 @@ class MsgpackReader(Reader):
         """
         opened = self._opened
         if opened is None:
-            index = SampleIndex(self.path, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
+            index = SampleIndex(self._where, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
             file = index.data
             if self._n not in {-1, len(index)}:
                 raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
@@ -137,7 +156,7 @@ class MsgpackReader(Reader):
         self._opened = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), self.path, self.writable, self.mmap, self._cursor)
+        return _reopen, (type(self), self._where, self.writable, self.mmap, self._cursor)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
@@ -194,13 +213,28 @@ class MsgpackReader(Reader):
         chunk_size: int | None = None,
     ) -> Iterator[Any]:
         """Iterate over the samples with these indices, in this order; see `Samples.take`."""
+        opened = self._open()
         if not isinstance(indices, range) or indices.step != 1 or indices.start < 0:
+            if opened.file.is_far:
+                return super().take(self._announced(opened, indices), yield_key, raw, copy, chunk_size)  # type: ignore[arg-type]
             return super().take(indices, yield_key, raw, copy, chunk_size)
         if indices:
             self._locate(indices[-1])
-        opened = self._open()
-        blocks = _blocks(opened.index, indices, chunk_size or MAX_SPANS)
+        size = opened.file.batch if opened.file.is_far else READ_SIZE
+        blocks = _blocks(opened.index, indices, chunk_size or MAX_SPANS, size)
         return chain.from_iterable(self._cut(opened, *block, yield_key, raw, copy) for block in blocks)
+
+    def _announced(self, opened: _Opened, indices: Iterable[int]) -> Iterator[int]:
+        """Iterate over indices. The samples of many are announced together, and so come side by side."""
+        left = iter(indices)
+        while numbers := list(islice(left, MAX_SPANS)):
+            spans = np.array([opened.index.bounds(self._locate(i)) for i in numbers], np.int64)
+            offsets, sizes = spans[:, 0], spans[:, 1] - spans[:, 0]
+            windows = (sizes.cumsum() - sizes) // WINDOW
+            for window in np.unique(windows):
+                chosen = windows == window
+                opened.file.announce(offsets[chosen], sizes[chosen])
+                yield from (numbers[i] for i in np.flatnonzero(chosen))
 
     def _cut(self, opened: _Opened, i: int, spans: list[int], yield_key: bool, raw: bool, copy: bool) -> Iterable[Any]:
         """Read a block of samples, beginning with number i."""
@@ -235,11 +269,21 @@ class MsgpackReader(Reader):
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
         """Return whether the index files have the checksums in `.md5`; as `verify_data`."""
-        found = [suffix for suffix in format.INDEX if exists(current_name(self.path, suffix))]
+        found = [suffix for suffix in format.INDEX if self._file(suffix) is not None]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
+    def _file(self, suffix: str) -> Body | None:
+        """Open one of the files that count now; None if it does not exist."""
+        where = self._where
+        try:
+            if isinstance(where, Address):
+                return open_unread(where.sibling(suffix) if suffix else where)
+            return FileBody.open(current_name(where, suffix))
+        except FileNotFoundError:
+            return None
+
     def _has_sums(self, suffixes: Sequence[str]) -> bool:
-        sums = index_files.decode_sums(load(current_name(self.path, format.MD5))).digests
+        sums = index_files.decode_sums(bytes(read_all(self._opened_file(format.MD5)))).digests
         name = os.path.basename(self.path)
         for suffix in suffixes:
             if name + suffix not in sums:
@@ -247,7 +291,14 @@ class MsgpackReader(Reader):
         return all(sums[name + suffix] == self._sum(suffix) for suffix in suffixes)
 
     def _sum(self, suffix: str) -> str:
-        return index_files.md5_of_file(current_name(self.path, suffix), None if suffix else self.data_size)
+        file = self._opened_file(suffix)
+        return index_files.md5_of(file, file.size if suffix else self.data_size).hexdigest()
+
+    def _opened_file(self, suffix: str) -> Body:
+        file = self._file(suffix)
+        if file is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path + suffix)
+        return file
 
     def _locate(self, index: SupportsIndex) -> int:
         try:
@@ -269,19 +320,22 @@ class MsgpackReader(Reader):
             raise IntegrityError(f"{found}, the index says {key!r:.60}", path=self.path)
 
 
-def _blocks(index: SampleIndex, run: range, limit: int) -> Iterator[tuple[int, list[int]]]:
-    """Divide consecutive samples into blocks that are read at once: the first number and the offsets of each."""
+def _blocks(index: SampleIndex, run: range, limit: int, size: int) -> Iterator[tuple[int, list[int]]]:
+    """Divide consecutive samples into blocks that are read at once: the first number and the offsets of each.
+
+    A block has at most `limit` samples, and `size` bytes unless one sample is larger.
+    """
     for i in range(run.start, run.stop, MAX_SPANS):
         spans = index.spans(i, min(i + MAX_SPANS, run.stop))
         done, last = 0, len(spans) - 1
         while done < last:
-            fitting = bisect_right(spans, spans[done] + READ_SIZE, done, min(done + limit, last) + 1) - 1
+            fitting = bisect_right(spans, spans[done] + size, done, min(done + limit, last) + 1) - 1
             end = max(fitting, done + 1)
             yield i + done, spans[done : end + 1]
             done = end
 
 
-def _reopen(kind: type[MsgpackReader], path: str, writable: bool, mmap: bool, cursor: int) -> MsgpackReader:
+def _reopen(kind: type[MsgpackReader], path: Any, writable: bool, mmap: bool, cursor: int) -> MsgpackReader:
     """Return the copy of a reader."""
     reader = kind(path, writable=writable, mmap=mmap)
     if cursor:

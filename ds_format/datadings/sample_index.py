@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.threads import renew_lock
-from ..body.body import FileBody
+from ..body import Address
+from ..body.body import Body, FileBody
 from ..errors import DsError, FormatError, MissingError
 from ..kernels.datadings.index import Lookup
 from ..kernels.msgpack.walk import Keys, find_messages, measure, strings_at
@@ -57,6 +58,8 @@ class Messages:
         The data file, which is read in blocks.
     size : int, optional
         Bytes that count; by default the whole file.
+    file : Body, optional
+        The data file, if it is open.
 
     Attributes
     ----------
@@ -68,9 +71,9 @@ class Messages:
         Number of messages found.
     """
 
-    def __init__(self, path: str, size: int | None = None):
+    def __init__(self, path: str, size: int | None = None, file: Body | None = None):
         self.path = path
-        self._file = FileBody.open(path)
+        self._file = FileBody.open(path) if file is None else file
         self.size = self._file.size if size is None else size
         self.end = self.n = 0
 
@@ -114,15 +117,15 @@ def check_keys(block: MessageBlock, first: int, path: str) -> None:
         raise FormatError(f"sample {i} has no entry {format.KEY!r} with a string", path=path)
 
 
-def scan_key(path: str, i: int, start: int, stop: int) -> str:
-    """Return the key of sample i, which is between two offsets of the data file. Nothing else is read.
+def scan_key(file: Body, path: str, i: int, start: int, stop: int) -> str:
+    """Return the key of sample i, which is between two offsets of the open data file. Nothing else is read.
 
     Raises
     ------
     FormatError
         If the sample is not at these offsets, or has no key.
     """
-    data = FileBody.open(path).read(start, stop - start)
+    data = file.read(start, stop - start)
     ends, places = np.empty(1, np.int64), np.empty(1, np.int64)
     if not find_messages(data, 0, ends, places) or ends[0] != len(data):
         raise FormatError(f"sample {i} is not where the index says; {format.REPAIR}", path=path + format.OFFSETS)
@@ -132,11 +135,13 @@ def scan_key(path: str, i: int, start: int, stop: int) -> str:
     return found[0]
 
 
-def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
+def scan_keys(file: Body, path: str, offsets_data: Any, size: int) -> bytes:
     """Return the bytes of the file `.keys` for the samples.
 
     Parameters
     ----------
+    file : Body
+        The open data file.
     path : str
         The data file.
     offsets_data : bytes-like
@@ -151,7 +156,7 @@ def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
     """
     offsets = np.frombuffer(offsets_data, ">u8")
     found: list[str] = []
-    every = Messages(path, size)
+    every = Messages(path, size, file)
     for block in every:
         n = len(found)
         if not np.array_equal(offsets[n + 1 : n + 1 + len(block.ends)], block.ends.astype(">u8")):
@@ -183,10 +188,11 @@ class SampleIndex:
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    path : str, bytes, PathLike or Address
         The data file.
     opener : callable, optional
-        Opens the data file together with the index. The returned object has the attribute `size`, in bytes.
+        Opens the data file together with the index. The returned object has the attribute `size`, in bytes. That at an
+        address is always a `Body`.
     mmap : bool
         Map large files into memory, which processes then share. Truncating a mapped file kills the process (SIGBUS).
 
@@ -219,6 +225,7 @@ class SampleIndex:
 
     def __init__(self, path: Any, opener: Callable[[str], Any] = _FileSize, *, mmap: bool = False):
         self.path = format.data_path(path)
+        self._where = path if isinstance(path, Address) else self.path
         self._opener, self._mmap = opener, mmap
         self._lock = threading.RLock()
         renew_lock(self, threading.RLock)
@@ -240,7 +247,11 @@ class SampleIndex:
         """Open all files together, so that they belong to one version of the dataset."""
         with self._lock:
             if self._files is None:
-                files = dataset_files.open_dataset(self.path, self._opener, mmap=self._mmap)
+                where = self._where
+                if isinstance(where, Address):
+                    files = dataset_files.open_elsewhere(where)
+                else:
+                    files = dataset_files.open_dataset(where, self._opener, mmap=self._mmap)
                 self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
@@ -249,12 +260,17 @@ class SampleIndex:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(SampleIndex, mmap=self._mmap), (self.path, self._opener)
+        return functools.partial(SampleIndex, mmap=self._mmap), (self._where, self._opener)
 
     @property
     def data(self) -> Any:
         """The data file, as returned by the opener."""
         return (self._files or self._open()).data
+
+    def _messages(self) -> Body:
+        """Return the open data file."""
+        data = self.data
+        return data if isinstance(data, Body) else FileBody.open(self.path)
 
     @property
     def missing(self) -> list[str]:
@@ -303,7 +319,7 @@ class SampleIndex:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         if self._keys is None and self._open().keys is None:
-            return scan_key(self.path, i, *self.bounds(i))
+            return scan_key(self._messages(), self.path, i, *self.bounds(i))
         try:
             return (self._keys or self._load_keys()).get(i)
         except UnicodeDecodeError as error:
@@ -319,7 +335,7 @@ class SampleIndex:
             if self._keys is None:
                 files = self._open()
                 data = (
-                    scan_keys(self.path, files.offsets, files.size)
+                    scan_keys(self._messages(), self.path, files.offsets, files.size)
                     if files.keys is None
                     else dataset_files.read_all(files.keys)
                 )
@@ -435,7 +451,7 @@ class SampleIndex:
         start, stop = self.bounds(i)
         if self._keys is None and file is not None and file.size > max(stop - start, dataset_files.SMALL_SIZE):
             with contextlib.suppress(DsError, OSError):
-                if test(scan_key(self.path, i, start, stop).encode()):
+                if test(scan_key(self._messages(), self.path, i, start, stop).encode()):
                     return True
         return test(self.key(i).encode())
 

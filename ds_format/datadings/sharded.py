@@ -6,10 +6,12 @@ import errno
 import glob
 import os
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, SupportsIndex
 
+from ..body import Address
+from ..body.locating import located
 from ..errors import FormatError, MissingError
 from . import format
 from .base import Reader, Samples
@@ -28,6 +30,8 @@ class ShardedReader(Reader):
         A pattern of `glob`, whose datasets are in natural order: `part-9` before `part-10`. Or data files and readers.
     writable : bool
         Decode to writable arrays. Readers among the shards keep their own setting.
+    storage_options, store
+        As of `ds_format.read`, for all shards. An address is not a pattern.
 
     Attributes
     ----------
@@ -52,10 +56,18 @@ class ShardedReader(Reader):
     ['k0', 'k1', 'k10'] 2
     """
 
-    def __init__(self, shards: str | os.PathLike[str] | Iterable[Shard], *, writable: bool = False):
+    def __init__(
+        self,
+        shards: str | os.PathLike[str] | Iterable[Shard],
+        *,
+        writable: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
+    ):
         if isinstance(shards, str | os.PathLike):
-            shards = _matching(os.fspath(shards))
-        self.shards = [_opened(shard, writable) for shard in shards]
+            is_address = isinstance(located(shards, storage_options, store), Address)
+            shards = [shards] if is_address else _matching(os.fspath(shards))
+        self.shards = [_opened(shard, writable, storage_options, store) for shard in shards]
         self._ends = list(accumulate(map(len, self.shards)))
 
     def __len__(self) -> int:
@@ -148,9 +160,9 @@ def _matching(pattern: str) -> list[str]:
     return sorted(names, key=natural_key)
 
 
-def _opened(shard: Shard, writable: bool) -> Samples:
+def _opened(shard: Shard, writable: bool, storage_options: Mapping[str, Any] | None, store: Any) -> Samples:
     if isinstance(shard, Samples):
         return shard
-    reader = MsgpackReader(shard, writable=writable)
+    reader = MsgpackReader(shard, writable=writable, storage_options=storage_options, store=store)
     reader.close()
     return reader

@@ -153,6 +153,10 @@ class Dataset(_Transformed):
     def __getitem__(self, index: int) -> Sample:
         return self.transform(self.reader.get(index))
 
+    def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
+        """Return the samples of a batch of a `DataLoader`: those at an address come side by side."""
+        return [self.transform(sample) for sample in self.reader.take(indices)]
+
 
 class IterableDataset(_Transformed):
     """Samples in sequence, divided among processes: an iterable-style dataset of PyTorch.

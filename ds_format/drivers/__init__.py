@@ -6,6 +6,7 @@ built-in format fits.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.text import hint
 from ..body import NO_FILE, Address, Location, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
+from ..body.locating import located
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
@@ -79,40 +81,6 @@ _MODULES = {
     "zds": "records.zds",
 }
 """Modules whose name is not that of the format."""
-
-
-def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
-    """Return a local path as it is, and everything else that names a file as an address.
-
-    All functions that open files take the result. It costs next to nothing for a local path.
-
-    Parameters
-    ----------
-    path : str, bytes, PathLike, UPath, file object, bytearray or memoryview
-        `bytes` are a path.
-    storage_options : mapping, optional
-        Options of the library that reads the address.
-    store : object, optional
-        The store that has the file: one with the interface `Get` of obspec, or a file system of fsspec.
-
-    Returns
-    -------
-    str, bytes, PathLike or Address
-
-    Raises
-    ------
-    TypeError
-        If the path is none of these.
-    """
-    if storage_options is None and store is None:
-        if type(path) is str:
-            if "://" not in path:
-                return path
-        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
-            return path
-    from ..body.remote.addresses import address_of
-
-    return address_of(path, storage_options, store)
 
 
 def is_one_file(paths: Any) -> bool:
@@ -427,10 +395,9 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
         return load(format).open(path, **wanted)
     where = absolute(path)
     is_elsewhere = isinstance(path, Address)
-    if is_elsewhere and not format.reads_elsewhere:
-        raise DriverError(f"files of the format {format.name} are only read by a local path", path=path_text(path))
     if body is None and (format.takes_body or is_elsewhere):
-        body = open_body(path, FIRST_SIZE, format.last)
+        with contextlib.suppress(*([OSError] if format.is_folder else [])):
+            body = open_body(path, FIRST_SIZE, format.last)
     if body is not None and is_elsewhere and not format.takes_body:
         path.keep(body)
     if body is not None and body.watch.stamp is not None:

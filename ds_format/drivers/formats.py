@@ -118,8 +118,8 @@ class Format(NamedTuple):
     """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
     takes_body: bool = False
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
-    reads_elsewhere: bool = True
-    """Whether `Driver.open` takes an `Address`, too."""
+    is_folder: bool = False
+    """Whether a dataset may be a folder, which cannot be opened as a file."""
     last: int = 0
     """Bytes from the end of a file that have metadata, so that they are requested with the first ones."""
 
@@ -330,7 +330,6 @@ BUILT_IN = {
             recognises=_is_datadings,
             is_sidecar=_is_sidecar_of_datadings,
             options=frozenset({"skip_unsupported"}),
-            reads_elsewhere=False,
             creation=RECORDS,
             unpack=None,
         ),
@@ -388,7 +387,7 @@ BUILT_IN = {
             recognises=_is_zds,
             last=FIRST_SIZE,
             options=frozenset({"skip_unsupported"}),
-            reads_elsewhere=False,
+            is_folder=True,
             creation=RECORDS,
             unpack=None,
         ),

@@ -18,11 +18,11 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..base import signatures
 from ..base.threads import renew_lock
-from ..body.body import FileBody, Stream
+from ..body.body import FIRST_SIZE, Body, Stream, open_unread
 from ..errors import DsError, FormatError, UnsafeError, UnsupportedError
 from . import format
 from .faults import Faults
@@ -35,6 +35,8 @@ MAX_RATIO = 200
 """Maximum ratio of size and compressed size of a large member, by default."""
 FREE_SIZE = 1 << 24
 """Members of at most this size, in bytes, may have any ratio."""
+HEADER_SPARE = 64
+"""Bytes that a local header may have more than the directory says and is still read with one request."""
 ENCRYPTED = 0x2041
 """Flags: encrypted, strongly encrypted, local header masked."""
 PATCHED = 0x20
@@ -55,7 +57,7 @@ class Archive:
 
     Parameters
     ----------
-    path : str or PathLike
+    path : str, PathLike or Address
     strict : bool or None
         If true, refuse an archive that contains anything unusable. If false, warn once, and raise an error when an
         unusable member is opened. If None, do not warn.
@@ -94,7 +96,7 @@ class Archive:
     b'{"_id":"a"}'
     """
 
-    kind = "archive"
+    kind: Literal["archive"] = "archive"
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class Archive:
     ):
         self.path = os.fspath(path)
         self._max_size, self._max_ratio = max_size, max_ratio
-        self._file: FileBody | None = FileBody.open(self.path)
+        self._file: Body | None = open_unread(path, FIRST_SIZE)
         self._members: dict[str, Member] = {}
         self._twice: set[str] = set()
         self.folders: list[str] = []
@@ -194,6 +196,8 @@ class Archive:
         refusal = self._refusal(name, member.info)
         if refusal is not None:
             raise refusal.at(path=path)
+        if self._file.is_far:
+            _announce(self._file, member)
         try:
             start = data_start(self._file, member)
         except FormatError as error:
@@ -262,7 +266,7 @@ class Member(NamedTuple):
     end: int
 
 
-def open_zip(file: FileBody) -> zipfile.ZipFile:
+def open_zip(file: Body) -> zipfile.ZipFile:
     """Read the directory of an archive.
 
     Raises
@@ -277,7 +281,7 @@ def open_zip(file: FileBody) -> zipfile.ZipFile:
         renew_lock(archive, threading.RLock)
         return archive
     except (zipfile.BadZipFile, UnicodeDecodeError, OverflowError) as error:
-        first = file.read(0, min(file.size, signatures.N))
+        first = bytes(file.read(0, min(file.size, signatures.N)))
         if not first:
             raise FormatError("the file is empty") from None
         if not first.startswith(b"PK"):
@@ -322,7 +326,17 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.orig_filename
 
 
-def data_start(file: FileBody, member: Member) -> int:
+def _announce(file: Body, member: Member) -> None:
+    """Announce the local header of a member, which may be larger than the directory says, and a small one with it."""
+    info = member.info
+    size = _LOCAL.size + len(_raw_name(info)) + len(info.extra) + HEADER_SPARE
+    if info.compress_size <= file.gap:
+        size += info.compress_size
+    end = min(info.header_offset + size, member.end)
+    file.announce_spans([(info.header_offset, end - info.header_offset)])
+
+
+def data_start(file: Body, member: Member) -> int:
     """Return the offset of the first byte of a member, after its local header.
 
     Raises
@@ -335,7 +349,7 @@ def data_start(file: FileBody, member: Member) -> int:
     magic, flags, method, name_size, extra_size = _LOCAL.unpack(file.read(info.header_offset, _LOCAL.size))
     if magic != _LOCAL_MAGIC:
         raise FormatError(f"no local header at byte {info.header_offset}")
-    name = file.read(end, name_size)
+    name = bytes(file.read(end, name_size))
     if name != _raw_name(info) or method != info.compress_type or (flags ^ info.flag_bits) & ENCRYPTED:
         raise FormatError(f"the local header at byte {info.header_offset} contradicts the directory")
     start = end + int(name_size) + int(extra_size)

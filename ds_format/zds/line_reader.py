@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
@@ -57,6 +57,8 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
     The index is opened first, so that it does not end after the data. It is opened again at the end, to check that it
     was not replaced in between: a writer that replaces the data replaces the index first.
     """
+    if place.kind == "address":
+        place.open_together([format.index_name(collection), format.data_name(collection)])
     sizes = set()
     for _ in range(TRIES):
         found, is_own = open_index(place, collection)
@@ -212,6 +214,15 @@ class LineReader:
         start, stop = max(offset - 3, 0), min(offset + length + 1, file.size)
         data = file.read(start, stop - start)
         return lines.line_at(data, start, offset, offset + length, file.size)
+
+    def announce(self, ids: Iterable[str]) -> None:
+        """Announce lines that will be read by their ids. Those of a file at an address then come side by side."""
+        if self._file is None or not self._file.is_far:
+            return
+        found = [span for id in ids if (span := self.table.span(id)) is not None]
+        starts = [max(offset - 3, 0) for offset, _ in found]
+        stops = [min(offset + length + 1, self._file.size) for offset, length in found]
+        self._file.announce_spans(zip(starts, (b - a for a, b in zip(starts, stops, strict=True)), strict=True))
 
     def _opened(self) -> Body:
         if self._file is None:

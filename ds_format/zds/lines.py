@@ -190,7 +190,7 @@ def line_blocks(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], by
 def _all_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
     """Iterate over lines that fill the file from its start, without gaps."""
     first = place = 0
-    for data in whole_lines(file.blocks(0, CACHED_SIZE)):
+    for data in whole_lines(file.blocks(0, _size_of_blocks(file))):
         if place + len(data) > table.end:
             data = data[: table.end - place]
         if not data:
@@ -203,6 +203,11 @@ def _all_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], byt
             raise StaleIndex(f"the lines before byte {place} are not as the index says", first)
         yield first, lines, data
         first += len(lines)
+
+
+def _size_of_blocks(file: Body) -> int:
+    """Return how many bytes are read at once."""
+    return file.batch if file.is_far else CACHED_SIZE
 
 
 def _start_of(table: Table, i: int) -> int:
@@ -219,7 +224,7 @@ def _some_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], by
     ends = array("Q", map(int.__add__, offsets, lengths))
     first, n = 0, len(offsets)
     while first < n:
-        last = max(bisect_left(ends, offsets[first] + CACHED_SIZE), first + 1)
+        last = max(bisect_left(ends, offsets[first] + _size_of_blocks(file)), first + 1)
         begin, stop = max(offsets[first] - 1, 0), min(ends[last - 1] + 1, file.size)
         data = file.read(begin, stop - begin)
         lines = []

@@ -14,39 +14,38 @@ from ..body import Opened
 from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody
 from ..codec.filters import DEFLATE
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
+from .elsewhere import BytesBody
 
 MEMORY_SIZE = 1 << 24
 """Inflated members up to this size, in bytes, are kept in memory; larger ones in a temporary file."""
 
 
-class StoredMember(Opened, Body):
+class StoredMember(BytesBody):
     """An uncompressed member. Its checksum is compared if all of it is read.
 
     Parameters
     ----------
-    file : FileBody
+    file : Body
         Its bytes in the archive.
     info : ZipInfo
     name : str
         For messages.
     """
 
-    __slots__ = ("_crc", "_file", "name", "size")
+    __slots__ = ("_crc",)
 
-    def __init__(self, file: FileBody, info: zipfile.ZipInfo, name: str):
-        self._file = file
+    def __init__(self, file: Body, info: zipfile.ZipInfo, name: str):
+        super().__init__(file, name)
         self._crc = info.CRC
-        self.size = file.size
-        self.name = name
 
     def in_file(self) -> tuple[int, int] | None:
         """Return the position of the bytes in the archive. Reading there does not compare a checksum."""
-        return self._file.in_file()
+        return super().in_file()
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes."""
         _check_within(offset, size, self)
-        data = self._file.read(offset, size)
+        data = super().read(offset, size)
         if size == self.size:
             _compare(zlib.crc32(data), self._crc, self.name)
         return data
@@ -54,11 +53,9 @@ class StoredMember(Opened, Body):
     def section(self, offset: int, size: int | None = None) -> Body:
         """Return a part. Reading it does not compare a checksum."""
         _check_within(offset, size or 0, self)
-        part = self._file.section(offset, size)
-        part.name = self.name
-        return part
+        return super().section(offset, size)
 
-    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
         """Iterate over bytes. The checksum of the whole member is compared before the last block is returned."""
         blocks = self._file.blocks(offset, size)
         return blocks if offset else _checked(blocks, self.size, self._crc, self.name)
@@ -122,12 +119,13 @@ class DeflatedMember(Opened, Body):
             return None
         return whole if len(whole) == self.size and zlib.crc32(whole) == self._info.CRC else None
 
-    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
         """Iterate over bytes, inflated on demand. zipfile compares the checksum of the whole member."""
+        self._file.announce_spans([(0, self._file.size)])
         try:
             with self._archive.open(self._info) as stream:
                 done = stream.seek(offset)
-                while block := stream.read(size):
+                while block := stream.read(size or PIECE_SIZE):
                     done += len(block)
                     yield block
         except zipfile.BadZipFile as error:

@@ -1,4 +1,4 @@
-"""The root of a store: a folder, or an archive of one. Both open files by name.
+"""The root of a store: a folder, or an archive of one, also at an address. All open files by name.
 
 A name is the path of a file below the root, with forward slashes: `collections/train/meta/data.jsonl`. Nothing here
 writes.
@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from ..body import NO_FILE
 from ..body.body import FileBody
@@ -20,9 +20,10 @@ from . import format
 
 if TYPE_CHECKING:
     from .archive import Archive
+    from .elsewhere import FolderElsewhere
 
-StoreRoot: TypeAlias = "Folder | Archive"
-"""A place from which a store is read. Both classes have the same attributes and methods."""
+StoreRoot: TypeAlias = "Folder | Archive | FolderElsewhere"
+"""A place from which a store is read. These classes have the same attributes and methods."""
 NO_LINK = "a link; links in a store are not followed"
 
 _LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
@@ -116,7 +117,7 @@ class Folder:
     b'{"_id":"a"}\n'
     """
 
-    kind = "folder"
+    kind: Literal["folder"] = "folder"
 
     def __init__(self, root: str | os.PathLike[str]):
         self.path = os.fspath(root)

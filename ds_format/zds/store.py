@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from ..body import Address, path_text
 from ..errors import FormatError, MissingError, UnsupportedError
 from . import format, index_bin, manifest, query
-from .arrow_columns import arrow_stream
+from .arrow_columns import arrow_stream, chunks
 from .changes import Changes
 from .docs import DocFiles
 from .documents import Document
@@ -20,12 +21,14 @@ from .format import LAYOUTS
 from .line_reader import LineReader, open_files
 from .line_writer import LineWriter
 from .roots import StoreRoot
-from .store_access import WritableStore, open_store
+from .store_access import WritableStore, open_store, root_of
 from .validation import validate
 
 Mode = Literal["r", "a", "w"]
 Layout = Literal["jsonl", "docs"]
 _NONE: Any = object()
+TAKEN = 1024
+"""Documents at an address that are read side by side."""
 
 
 class Closed:
@@ -79,9 +82,16 @@ class ZDSStore:
     """
 
     def __init__(
-        self, path: str, name: str, mode: Mode, options: dict[str, Any], workspace: WritableStore | None = None
+        self,
+        path: str | Address,
+        name: str,
+        mode: Mode,
+        options: dict[str, Any],
+        workspace: WritableStore | None = None,
+        place: StoreRoot | None = None,
     ):
-        self.path, self.name, self.mode = path, name, mode
+        self.path, self.name, self.mode = path_text(path), name, mode
+        self._where = path
         self._options = options
         self._faults = Faults(options["strict"])
         self._others: list[ZDSStore] = []
@@ -92,7 +102,7 @@ class ZDSStore:
         self._docs: DocFiles
         self._is_open = True
         if mode == "r":
-            self._open_to_read()
+            self._open_to_read(place)
         else:
             self._open_to_write()
 
@@ -107,13 +117,17 @@ class ZDSStore:
         layout: Layout | None = None,
         durable: bool = False,
         index: str = "verify",
+        storage_options: Mapping[str, Any] | None = None,
+        store: Any = None,
     ) -> Self:
         r"""Open a collection.
 
         Parameters
         ----------
-        root_or_archive : str or PathLike
-            The folder of the store, or an archive: an existing file, or a new name that ends in `.zds`.
+        root_or_archive : str, PathLike or address
+            The folder of the store, or an archive: an existing file, or a new name that ends in `.zds`. At an address,
+            the index is read first, then only the requested documents. A folder there needs its file `zds.json`, which
+            names the collections.
         collection : str
         mode : {"r", "a", "w"}
             "r": read only; nothing is written to the disk. "a": read and change, or create. "w": replace. The old
@@ -131,6 +145,8 @@ class ZDSStore:
             Use the index if it is valid, and read the lines that it does not cover; use it unchecked; ignore it; or do
             as for "verify", and write the binary form, which Python programs other than this package cannot read. The
             id in a document is always compared.
+        storage_options, store
+            As of `ds_format.read`.
 
         Raises
         ------
@@ -141,7 +157,8 @@ class ZDSStore:
         FormatError
             If it is not a store; with `strict`, for any fault in it.
         UnsupportedError
-            If the name of the collection is not allowed, or existing documents have another layout.
+            If the name of the collection is not allowed, or existing documents have another layout. If an address is to
+            be written, or the files of a folder at an address are to be checked.
         BusyError
             If another process, or another object of this one, writes to the collection. It is a `BlockingIOError`.
 
@@ -156,11 +173,14 @@ class ZDSStore:
         """
         options = {"strict": strict, "layout": layout, "durable": durable, "index": index}
         _check_options(mode, options)
-        return cls(os.fspath(root_or_archive), format.check_collection(collection), mode, options)
+        where = root_of(root_or_archive, storage_options, store)
+        if isinstance(where, Address) and mode != "r":
+            raise UnsupportedError("stores at an address are read only: write a local store", path=where.name)
+        return cls(where, format.check_collection(collection), mode, options)
 
-    def _open_to_read(self) -> None:
+    def _open_to_read(self, place: StoreRoot | None) -> None:
         strict = self._faults.strict
-        self._place = open_store(self.path, strict=strict)
+        self._place = open_store(self._where, strict=strict) if place is None else place
         names = self._place.collections()
         if self.name not in names:
             listed = ", ".join(names[:10]) or "none"
@@ -175,7 +195,9 @@ class ZDSStore:
         self._docs = DocFiles(self._place, self.name, faults)
 
     def _refuse_faults(self) -> None:
-        for finding in validate(self.path):
+        if self._place.kind == "address":
+            raise UnsupportedError("files of a folder at an address cannot be listed to check them", path=self.path)
+        for finding in validate(self._where):
             if finding.collection not in {None, self.name}:
                 continue
             if finding.severity == ERROR:
@@ -206,7 +228,7 @@ class ZDSStore:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._changes is not None:
             raise TypeError("a store that is open for writing cannot be pickled")
-        return type(self), (self.path, self.name, self.mode, self._options)
+        return type(self), (self._where, self.name, self.mode, self._options)
 
     def __repr__(self) -> str:
         return f"<ZDSStore {self.path!r} {self.name!r} mode {self.mode!r}>"
@@ -237,6 +259,21 @@ class ZDSStore:
         return document
 
     __getitem__ = get
+
+    def take(self, ids: Iterable[str]) -> Iterator[Document]:
+        """Iterate over the documents with some ids, in this order. Those at an address come side by side.
+
+        Raises
+        ------
+        MissingError
+            If there is none with an id. It is a `KeyError`.
+        """
+        if not isinstance(self._lines, LineReader):
+            yield from map(self.get, ids)
+            return
+        for some in chunks(ids, TAKEN):
+            self._lines.announce(some)
+            yield from map(self.get, some)
 
     def exists(self, id: object) -> bool:
         """Return whether there is a document with an id."""
@@ -424,7 +461,7 @@ class ZDSStore:
     def collection(self, name: str) -> ZDSStore:
         """Open another collection of the store, with the same options. It is closed with this one at the latest."""
         shared = self._workspace.share() if self._workspace is not None else None
-        other = type(self)(self.path, format.check_collection(name), self.mode, self._options, shared)
+        other = type(self)(self._where, format.check_collection(name), self.mode, self._options, shared)
         self._others.append(other)
         return other
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
+from typing import Any
 
-from ..body import Opened
+from ..body import Address, Opened
+from ..body.locating import located
 from ..body.lock import Lock
 from ..errors import FormatError
 from ..kernels.files.names import exists, is_file, is_folder
@@ -24,25 +27,34 @@ def is_archive(path: str) -> bool:
     return is_file(path) or (path.endswith(format.SUFFIX) and not is_folder(path))
 
 
-def open_archive(path: str, *, strict: bool | None = False) -> StoreRoot:
+def open_archive(path: str | Address, *, strict: bool | None = False) -> StoreRoot:
     """Open a store in an archive for reading; see `archive.Archive`."""
     from .archive import Archive
 
     return Archive(path, strict=strict)
 
 
-def open_root(path: str, *, strict: bool | None = False) -> StoreRoot:
+def open_root(path: str | Address, *, strict: bool | None = False) -> StoreRoot:
     """Open a store for reading, in a folder or an archive."""
+    if isinstance(path, Address):
+        from .elsewhere import open_elsewhere
+
+        found = open_elsewhere(path)
+        return open_archive(found, strict=strict) if isinstance(found, Address) else found
     return open_archive(path, strict=strict) if is_archive(path) else Folder(path)
 
 
-def list_collections(path: str | os.PathLike[str]) -> list[str]:
+def list_collections(
+    path: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None, store: Any = None
+) -> list[str]:
     """Return the names of the collections of a store, sorted, without opening any.
 
     Parameters
     ----------
-    path : str or PathLike
+    path : str, PathLike or address
         A folder or an archive.
+    storage_options, store
+        As of `ds_format.read`.
 
     Raises
     ------
@@ -60,14 +72,20 @@ def list_collections(path: str | os.PathLike[str]) -> list[str]:
     >>> list_collections("letters")
     ['lower', 'upper']
     """
-    place = open_store(os.fspath(path), strict=False)
+    place = open_store(root_of(path, storage_options, store), strict=False)
     try:
         return list(filter(format.is_name, place.collections()))
     finally:
         place.close()
 
 
-def open_store(path: str, *, strict: bool | None) -> StoreRoot:
+def root_of(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> str | Address:
+    """Return the path of a store as text, or its address; parameters and errors as of `body.locating.located`."""
+    found = located(path, storage_options, store)
+    return found if isinstance(found, Address) else os.fspath(found)
+
+
+def open_store(path: str | Address, *, strict: bool | None) -> StoreRoot:
     """Open an existing store for reading; as `open_root`.
 
     Raises
@@ -77,11 +95,12 @@ def open_store(path: str, *, strict: bool | None) -> StoreRoot:
     FormatError
         If it is not a store.
     """
-    os.stat(path)
+    if not isinstance(path, Address):
+        os.stat(path)
     place = open_root(path, strict=strict)
     if not place.is_store():
         place.close()
-        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: not a ZDS store", path=path)
+        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: not a ZDS store", path=place.path)
     return place
 
 

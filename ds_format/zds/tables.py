@@ -9,7 +9,6 @@ access to files cannot change one.
 from __future__ import annotations
 
 import contextlib
-import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -21,7 +20,7 @@ from .documents import Document
 from .format import DEFAULT_COLLECTION, ID, is_name
 from .query import Where, paths_of
 from .store import ZDSStore
-from .store_access import open_root
+from .store_access import open_root, root_of
 
 Mode: TypeAlias = Literal["w", "a"]
 SETTINGS = {"enable_external_access": "false", "python_enable_replacements": "false"}
@@ -419,7 +418,7 @@ def _named(names: Sequence[str], query: str) -> list[str]:
 
 def _stores(path: Any, query: str) -> Iterator[tuple[str, ZDSStore]]:
     """Open the collections that a query names. They stay open as long as the relation lives."""
-    place = open_root(os.fspath(path), strict=None)
+    place = open_root(root_of(path), strict=None)
     with contextlib.closing(place):
         names = list(filter(is_name, place.collections()))
     for name in _named(names or [DEFAULT_COLLECTION], query):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from random import Random
@@ -127,6 +127,10 @@ class ZDataset(TorchLike):
             return self._view(_positions=self._positions[index])
         return self._apply(self._store[self._ids[self._positions[index]]])
 
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """Return the documents of a batch of a `DataLoader`: those at an address come side by side."""
+        return [*self.select(indices)]
+
     def _apply(self, value: Any) -> Any:
         for function in self._functions:
             value = function(value)
@@ -136,7 +140,7 @@ class ZDataset(TorchLike):
         positions = self._positions
         if isinstance(positions, range) and positions == range(len(self._ids)):
             return map(self._apply, self._in_order())
-        return (self[i] for i in range(len(self)))
+        return map(self._apply, self._store.take(self._ids[i] for i in positions))
 
     def _in_order(self) -> Iterator[Document]:
         """Iterate over all documents. A scan is faster, but after changes it may lack some or have another order."""

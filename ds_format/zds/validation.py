@@ -17,7 +17,7 @@ from .json_schemas import json_schema, wrong_values
 from .line_reader import open_index
 from .manifest import MAX_SIZE
 from .roots import StoreRoot
-from .store_access import open_store
+from .store_access import open_store, root_of
 
 
 class Report(NamedTuple):
@@ -62,7 +62,7 @@ def examine(
     counts: dict[str, Counts] = {}
     advance = Advance(progress)
     with findings.of(os.fspath(path)):
-        place = open_store(os.fspath(path), strict=None)
+        place = open_store(root_of(path), strict=None)
         try:
             there = place.collections()
             for name in there if collection is None else [collection]:

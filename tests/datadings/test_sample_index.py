@@ -17,7 +17,7 @@ import msgpack
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.body.body import FileBody
+from ds_format.body.body import Body, FileBody
 from ds_format.datadings import dataset_files, format, index_files, messages, sample_index
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.sample_index import SampleIndex
@@ -135,9 +135,9 @@ def test_looking_up_a_key_without_keys_does_not_read_all(
     read: list[int] = []
     key_of = sample_index.scan_key
 
-    def noted(path: str, i: int, start: int, stop: int) -> str:
+    def noted(file: Body, path: str, i: int, start: int, stop: int) -> str:
         read.append(i)
-        return key_of(path, i, start, stop)
+        return key_of(file, path, i, start, stop)
 
     monkeypatch.setattr(sample_index, "scan_keys", None)
     monkeypatch.setattr(sample_index, "scan_key", noted)

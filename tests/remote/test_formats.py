@@ -159,9 +159,3 @@ def test_another_format_than_the_suffix_says(serve: Serve) -> None:
     for name in server.files:
         with pytest.raises(ds.FormatError, match="HTML page"):
             ds.read(server.url(name))
-
-
-@pytest.mark.parametrize("name", ["x.zds", "x.msgpack"])
-def test_formats_of_several_files_are_read_by_a_path(name: str, serve: Serve) -> None:
-    with pytest.raises(ds.DriverError, match="only read by a local path"):
-        ds.read(serve({name: b"PK"}).url(name))

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...base.progress import Progress
 from ...base.text import unescape
-from ...body import path_text
+from ...body import Address, path_text
 from ...datadings import format
 from ...datadings.claim import Claim, publish
 from ...datadings.dataset_files import JOURNAL, current_name, hidden_name
@@ -101,14 +101,15 @@ class SampleRecords:
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    path : str, bytes, PathLike or Address
     """
 
     def __init__(self, path: Any):
         self.path = path_text(path)
-        self._reader = MsgpackReader(self.path)
+        where = path if isinstance(path, Address) else self.path
+        self._reader = MsgpackReader(where)
         self.size = self._reader.data_size
-        self.sidecar = find_file(self.path, len(self._reader), self.size)
+        self.sidecar = find_file(where, len(self._reader), self.size)
 
     def __len__(self) -> int:
         return len(self._reader)

@@ -20,7 +20,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...base.text import on_one_line, unescape
-from ...body.body import Body, FileBody
+from ...body import Address, path_text
+from ...body.body import Body, FileBody, open_whole
 from ...datadings import format, index_files
 from ...datadings.claim import Claim
 from ...datadings.dataset_files import current_name, load_if
@@ -193,12 +194,12 @@ def _full_size(source: DsSource, key: str, axis: Any, n: int) -> list[int]:
     return [*found[:axis], n, *found[axis + 1 :]]
 
 
-def find_file(path: str, n: int, size: int) -> Sidecar | None:
+def find_file(path: str | Address, n: int, size: int) -> Sidecar | None:
     """Open the sidecar file of a data file.
 
     Parameters
     ----------
-    path : str
+    path : str or Address
         The data file.
     n : int
         Number of samples.
@@ -215,16 +216,26 @@ def find_file(path: str, n: int, size: int) -> Sidecar | None:
     FormatError
         If it is damaged.
     """
+    name = path_text(path)
     try:
-        source = DsSource(current_name(path, SUFFIX))
+        source = DsSource(path.sibling(SUFFIX) if isinstance(path, Address) else current_name(path, SUFFIX))
     except FileNotFoundError:
         return None
 
     def digest() -> str | None:
-        sums = index_files.decode_sums(load_if(current_name(path, format.MD5)) or b"")
-        return sums.digests.get(os.path.basename(path))
+        sums = _sums(path.sibling(format.MD5)) if isinstance(path, Address) else load_if(current_name(path, format.MD5))
+        return index_files.decode_sums(sums or b"").digests.get(os.path.basename(name))
 
-    return _open(source, n, size, "md5", digest, path)
+    return _open(source, n, size, "md5", digest, name)
+
+
+def _sums(address: Address) -> bytes | None:
+    """Return the bytes of a file of checksums, or None if there is none."""
+    try:
+        file = open_whole(address)
+    except FileNotFoundError:
+        return None
+    return bytes(file.read(0, file.size))
 
 
 def prepare_file(claim: Claim, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from ...base.progress import Progress
 from ...base.text import escape, unescape
-from ...body import path_text
+from ...body import Address, path_text
 from ...body.stamp import watched, watched_blocks
 from ...body.target import naming, resolve
 from ...body.temporary import WorkFolder
@@ -37,7 +37,7 @@ from ...zds.faults import message_at
 from ...zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id, data_name, is_name
 from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
-from ...zds.store_access import open_store
+from ...zds.store_access import open_store, root_of
 from ...zds.validation import validate
 from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
@@ -75,13 +75,14 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSo
     FormatError
         If it is damaged; the message names the file and the line.
     """
+    where = root_of(path)
     name = path_text(path)
-    place = open_store(name, strict=None)
+    place = open_store(where, strict=None)
     sources: dict[str, RecordSource] = {}
     try:
         for collection in filter(is_name, place.collections()):
             sources[collection] = RecordSource(
-                DocumentRecords(name, place, collection), skip_unsupported=skip_unsupported
+                DocumentRecords(where, place, collection), skip_unsupported=skip_unsupported
             )
     except BaseException:
         for source in sources.values():
@@ -177,7 +178,7 @@ class InOrder:
         run = positions if isinstance(positions, range) and positions.step == 1 else None
         scan = None if run is None else self._scan_from(run)
         if run is None or scan is None:
-            yield from (self._store[self.ids[i]] for i in positions)
+            yield from self._store.take(self.ids[i] for i in positions)
             return
         position = run.start
         for document in islice(scan, len(run)):
@@ -203,15 +204,15 @@ class DocumentRecords:
 
     Parameters
     ----------
-    path : str
-        The store, for messages.
+    path : str or Address
+        The store.
     place : StoreRoot
         The store; it stays open.
     collection : str
     """
 
-    def __init__(self, path: str, place: StoreRoot, collection: str):
-        self.path = path
+    def __init__(self, path: str | Address, place: StoreRoot, collection: str):
+        self.path = path_text(path)
         self._store = ZDSStore.open(path, collection)
         try:
             self._documents = InOrder(self._store)
