@@ -46,6 +46,27 @@ def chunked(dataset: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["eager", "dask", "delayed"])
 @pytest.mark.parametrize("suffix", HOLDS_ALL)
+def test_what_is_not_atomic_replaces_nothing(tmp_path: Path, suffix: str, kind: str) -> None:
+    path, dataset = tmp_path / f"a{suffix}", example()
+    path.write_bytes(b"of another program")
+
+    def write() -> None:
+        written = ds.write(
+            path, dataset if kind == "eager" else chunked(dataset), compute=kind != "delayed", atomic=False
+        )
+        if written is not None:
+            written.compute()
+
+    with pytest.raises(FileExistsError, match=f"a{suffix}"):
+        write()
+    assert path.read_bytes() == b"of another program"
+    path.unlink()
+    write()
+    assert ds.read(path)["wet"].tolist() == [True, False, True, True] and os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("kind", ["eager", "dask", "delayed"])
+@pytest.mark.parametrize("suffix", HOLDS_ALL)
 def test_every_format(tmp_path: Path, suffix: str, kind: str) -> None:
     path, dataset = tmp_path / f"a{suffix}", example()
     written = ds.write(path, dataset if kind == "eager" else chunked(dataset), compute=kind != "delayed")
