@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 from .base.text import on_one_line
 
@@ -156,6 +157,7 @@ def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFo
     if name is not None and error.strerror == os.strerror(errno.ENOENT):
         folder = os.path.dirname(os.path.realpath(name) if os.path.islink(name) else name)
         if is_address(name):
+            error.filename = plain_name(name)
             if "://" in name:
                 error.strerror = f"addresses are not {'written' if is_output else 'read'} here"
             else:
@@ -168,6 +170,27 @@ def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFo
 def is_address(name: str) -> bool:
     """Whether the name of a file is an address, as `https://` or `s3://`."""
     return "://" in name or not {f"{scheme}:" for scheme in SCHEMES}.isdisjoint(name.split("/"))
+
+
+def split_query(url: str) -> tuple[str, str, str]:
+    """Return a URL up to its query or fragment, the mark where that begins, and the rest."""
+    found = re.search(r"[?#]", url) if re.match(r"https?://", url, re.IGNORECASE) else None
+    return (url, "", "") if found is None else (url[: found.start()], found[0], url[found.end() :])
+
+
+def plain_name(url: str) -> str:
+    """Return an address for messages: without user, password, query and fragment.
+
+    Examples
+    --------
+    >>> (
+    ...     plain_name("https://me:secret@host/a.ds?token=1"),
+    ...     plain_name("zip://a.ds::https://host/p.zip?x#y"),
+    ... )
+    ('https://host/a.ds', 'zip://a.ds::https://host/p.zip')
+    """
+    parts = [re.sub(r"(?<=://)[^/@]*@", "", split_query(part)[0]) for part in url.split("::")]
+    return "::".join(parts)
 
 
 def decoded(path: object) -> str | None:

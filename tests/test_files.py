@@ -354,8 +354,6 @@ def test_an_address_as_a_path_has_lost_a_slash(suffix: str) -> None:
         with pytest.raises(FileNotFoundError, match="give an address as text"):
             read()
     assert ds.verify(path)[0].message.startswith("give an address as text")
-    with pytest.raises(FileNotFoundError, match="addresses are not read here"):
-        ds.readdir("s3://bucket")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base.text import hint
-from ..errors import is_address
+from ..errors import is_address, plain_name
 from . import pst
 
 Kind = Callable[[str, Any], Any]
@@ -140,6 +140,19 @@ def _values(what: str, value: Any) -> Any:
     if not values or not all(type(item) in (int, float, str) for item in values):
         raise refused(what, "invalid type: expected a value or an array of values", value)
     return values[0] if len(values) == 1 else values
+
+
+def check_local(words: Iterable[Any]) -> None:
+    """Check that no argument is an address, for commands that change files in place, or make several.
+
+    Raises
+    ------
+    ArgumentError
+        If one is.
+    """
+    for word in words:
+        if isinstance(word, str) and is_address(word):
+            raise ArgumentError(f"{plain_name(word)}: this command works on local files only: copy the file first")
 
 
 class Option(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import ops
+from .. import drivers, ops
 from ..api import files
 from ..api.creation import created
 from ..base.dtypes import TYPES
@@ -108,15 +108,15 @@ def _gathered(part: Subset, key: str, size: list[int], advance: Advance) -> Any:
 
 def _write(request: Request, path: str, d: dict[str, Any]) -> None:
     options = writing(request, path)
-    total = _array_size(d)
+    total, target = _array_size(d), drivers.located(path)
     if request.progress is None or total < LARGE:
-        files.write(path, d, **options)
+        files.write(target, d, **options)
         return
     advance = Advance(share_of(request.progress, total, total, 2 * total), total)
     try:
         arrays, given = checked(d)
         meta = describe(arrays, given)
-        with created(path, meta, **options) as sink:
+        with created(target, meta, **options) as sink:
             for key, array in arrays.items():
                 width = item_size(meta[key])
                 is_empty = array is None or array.size == 0

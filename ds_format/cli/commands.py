@@ -28,6 +28,8 @@ class CommandRow(NamedTuple):
     """Exit status after an error."""
     group: str = SEE
     """Its heading in the help."""
+    is_local: bool = False
+    """Whether all its words are local paths, so that addresses are refused."""
 
 
 COMMANDS = {
@@ -38,14 +40,14 @@ COMMANDS = {
     "dim": CommandRow("Print the size of a dimension."),
     "dims": CommandRow("Print the dimensions of a file or of a variable."),
     "info": CommandRow("Print an overview of files."),
-    "inspect": CommandRow("Print the contents of a BinPickle file."),
+    "inspect": CommandRow("Print the contents of a BinPickle file.", is_local=True),
     "ls": CommandRow("List the variables of a file."),
     "merge": CommandRow("Join files along a dimension.", writes=True, group=CONVERT),
     "meta": CommandRow("Print the metadata of a file or of a variable."),
-    "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS),
+    "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS, is_local=True),
     "plot": CommandRow("Plot a variable in the terminal or into a picture.", writes=True),
     "records": CommandRow("Print, copy and change samples or documents.", writes=True, group=RECORDS),
-    "reindex": CommandRow("Rebuild the index of samples or documents.", writes=True, group=RECORDS),
+    "reindex": CommandRow("Rebuild the index of samples or documents.", writes=True, group=RECORDS, is_local=True),
     "rename": CommandRow("Rename variables or attributes.", pairs=True, writes=True, group=CHANGE),
     "rename_dim": CommandRow("Rename dimensions.", pairs=True, writes=True, group=CHANGE),
     "rm": CommandRow("Remove variables or attributes.", writes=True, group=CHANGE),
@@ -56,7 +58,7 @@ COMMANDS = {
     "size": CommandRow("Print the size of a variable."),
     "stats": CommandRow("Print statistics of a variable."),
     "type": CommandRow("Print the type of a variable."),
-    "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS),
+    "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
     "verify": CommandRow("Check files for damage.", group=CHECK),
 }
 """All commands by name."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from .. import drivers
 from ..base.text import on_one_line
-from ..errors import DsError, is_address
+from ..errors import DsError
 from ..many.converting import running as converting
-from ..many.converting.inputs import has_wildcard, suffix_of
+from ..many.converting.inputs import selects_many, suffix_of
 from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion, RunOptions
 from . import pst
 from .arguments import ArgumentError, Command, Option, Request, integer, names, word as text_kind
@@ -39,9 +39,6 @@ def run(request: Request) -> Iterator[Any]:
     request.check_count(2)
     _check_words(request)
     *inputs, last = request.at_least(2)
-    if is_address(inputs[0]) and _is_one_file(inputs, last):
-        _convert_address(request, inputs[0], last)
-        return
     with _executor(request) as executor:
         watch = _Watch(request)
         flags: dict[str, Any] = {name.replace("-", "_"): request.flag(name) for name in FLAGS}
@@ -78,22 +75,6 @@ def run(request: Request) -> Iterator[Any]:
         raise DsError(f"{records[0].input}: {records[0].cause}")
     if any(record.status == FAILED for record in records):
         raise DsError(counts(records))
-
-
-def _convert_address(request: Request, source: str, target: str) -> None:
-    """Convert a file that is elsewhere, as `ds select` does: there is nothing to resume, and no other process to share.
-
-    Raises
-    ------
-    ArgumentError
-        If an option needs a local file, or the target exists.
-    """
-    for name in ("verify", "dry-run", "resume", "to", "jobs", "scheduler", "report"):
-        if request.options.get(name):
-            raise ArgumentError(f"{source}: {name} is only possible with local files")
-    if os.path.lexists(target) and not request.flag("overwrite"):
-        raise ArgumentError(f"{target}: the file exists; --overwrite replaces it")
-    _matching(request, target).convert(source, target, request.progress)
 
 
 def _check_words(request: Request) -> None:
@@ -137,12 +118,12 @@ def _is_one_file(inputs: list[str], last: str) -> bool:
     if os.path.isdir(last) or last.endswith("/"):
         return False
     path = inputs[0]
-    if not drivers.is_known(last):
+    if not drivers.is_known(drivers.located(last)):
         if len(inputs) == 1 and os.path.isfile(path) and os.path.splitext(last)[1] and not os.path.exists(last):
             known = " ".join(drivers.all_suffixes())
             raise ArgumentError(f'{last}: unknown file format: expected one of {known}, or "{last}/" for a folder')
         return False
-    if len(inputs) > 1 or has_wildcard(path) or (os.path.isdir(path) and not drivers.is_store(path)):
+    if len(inputs) > 1 or selects_many(drivers.located(path)):
         raise ArgumentError(
             f"{last}: expected a folder as the last word, because there may be several inputs; found a file"
         )
@@ -234,11 +215,12 @@ COMMANDS = {
                     "A file, a folder, or a pattern in quotes with *, ?, [...] and ** for any folders. In folders, and "
                     "among matches of a pattern, files with a known suffix or recognised content are converted, except "
                     "hidden files. A warning counts the others. Links to folders are not followed there, and OUTDIR is "
-                    "skipped."
+                    "skipped. All of these can be addresses: s3://bucket/2026/ is a folder. Web servers do not list "
+                    "files."
                 ),
             ),
-            ("OUTDIR", "The folder of the outputs. It is created if missing."),
-            ("OUTPUT", "The file to write, with the suffix of a format."),
+            ("OUTDIR", "The folder of the outputs, or its address. It is created if missing."),
+            ("OUTPUT", "The file to write, or its address, with the suffix of a format."),
         ),
         options=(
             Option("dry-run", "Print each input with its output, and write nothing."),

@@ -17,7 +17,7 @@ from .._version import __version__
 from ..base import error_text, modes
 from ..base.text import on_one_line, visible
 from . import commands, pst
-from .arguments import Finished, Request, UsageError
+from .arguments import Finished, Request, UsageError, check_local
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +79,7 @@ def _run(argv: list[str], is_program: bool) -> int:
         usage = command.usage
         request = request.check(command.all_options, _meant(request.words))
         request.check_flags()
+        check_local(request.words if row.is_local else ())
         if is_program and row.writes:
             from .process import handle_signals
 

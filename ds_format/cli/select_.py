@@ -12,6 +12,8 @@ from ..api.conversion import write_subset
 from ..api.creation import check_times
 from ..base.progress import Progress
 from ..base.text import escape, unescape
+from ..body import Location, path_text
+from ..errors import is_address
 from ..many.converting.task import verifying
 from ..model.conventions import with_coordinates
 from ..model.selection import Selection
@@ -164,7 +166,9 @@ def check_files(words: Sequence[Any]) -> None:
     names = [*map(str, words)]
     found = [name for name in names[-1:] if os.path.isfile(name)]
     # A variable in place of INPUT, and INPUT in place of OUTPUT, which would be overwritten.
-    is_shifted = len(words) > 1 and not (os.path.exists(names[-2]) or drivers.is_known(names[-2]) or is_none(words[-2]))
+    is_shifted = len(words) > 1 and not (
+        os.path.exists(names[-2]) or is_address(names[-2]) or drivers.is_known(names[-2]) or is_none(words[-2])
+    )
     if found and (len(words) == 1 or is_shifted):
         raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
     if len(words) < 2:
@@ -214,7 +218,7 @@ class Matching(NamedTuple):
         return self.selection.jd
 
     @contextmanager
-    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
+    def opened(self, source: Location, *, verify: bool = False) -> Iterator[Subset]:
         """Open the part of a file; see `FilePart`.
 
         Raises
@@ -226,7 +230,7 @@ class Matching(NamedTuple):
         format = None if self.format is None else drivers.of_format(self.format)
         with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **compared) as whole:
             entries = lookup.from_metadata(whole.meta).variables
-            finder = Changer(source, Request("", [], {"F": self.fixed}))
+            finder = Changer(path_text(source), Request("", [], {"F": self.fixed}))
             variables = None
             if self.wanted:
                 variables = list(dict.fromkeys(finder.find(self.wanted, list(entries), "variable")))
@@ -239,7 +243,7 @@ class Matching(NamedTuple):
             sel = {dim: i for name, i in self.indexes.items() for dim in finder.require(name, dims, "dimension")}
             yield whole.part(self.selection._replace(variables=variables, sel=sel))
 
-    def convert(self, source: str, target: str, progress: Progress | None, **more: Any) -> None:
+    def convert(self, source: Location, target: str, progress: Progress | None, **more: Any) -> None:
         """Write the part of a file to another one."""
         with self.opened(source) as part:
             write_subset(part, target, progress, **self.options, **more)

@@ -9,9 +9,10 @@ from typing import Any
 from .. import drivers
 from ..api.verification import verify
 from ..base.progress import share_of
+from ..body import Address, Location
 from ..drivers.base import ERROR, Problem
-from ..errors import DsError, is_address
-from ..many.converting.inputs import find_inputs, has_wildcard
+from ..errors import DsError
+from ..many.converting.inputs import find_inputs, selects_many
 from .arguments import Command, Option, Request
 
 
@@ -25,13 +26,13 @@ def run(request: Request) -> Iterator[Any]:
     """
     names = request.at_least(1)
     strict, checksum, as_json = (request.flag(name) for name in ("strict", "checksum", "j"))
-    paths: dict[str, None] = {}
+    paths: dict[Location, None] = {}
     every: list[Problem] = []
     for name in names:
         try:
             paths.update(dict.fromkeys(_files(name)))
         except DsError as error:
-            every.append(Problem(name, None, error.message, ERROR))
+            every.append(Problem(error.path or name, None, error.message, ERROR))
     if not as_json:
         yield from map(_line, every)
     failed, n, done = len(every), len(every) + len(paths), 0
@@ -51,25 +52,28 @@ def run(request: Request) -> Iterator[Any]:
         raise DsError(f"{failed} of {n} files failed" if n > 1 else "the file failed")
 
 
-def _files(name: str) -> list[str]:
+def _files(name: str) -> list[Location]:
     """Return the files for an argument.
 
     Raises
     ------
     MissingError, DriverError
         If a folder has no files, or a pattern matches none.
+    UnsupportedError, OSError
+        If they cannot be listed.
     """
-    if is_address(name):
-        return [name]
-    if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
-        found = find_inputs([name], None)
+    where: Location = drivers.located(name)
+    if selects_many(where):
+        found = find_inputs([where], None)
         found.warn()
-        return [one.path for one in found.inputs]
-    return [name]
+        return [one.location for one in found.inputs]
+    return [where]
 
 
-def _size_of(path: str) -> int:
-    """Return the bytes of a file, or of all files in a folder; 0 if it does not exist."""
+def _size_of(path: Location) -> int:
+    """Return the bytes of a file, or of all files in a folder; 0 if it does not exist, or is elsewhere."""
+    if isinstance(path, Address):
+        return 0
     if os.path.isdir(path):
         inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         return sum(map(_size_of, inner))
@@ -95,7 +99,7 @@ COMMANDS = {
                 (
                     "A file of any format, the folder of a store, another folder, or a pattern with *, ?, [...] or **. "
                     "In folders and patterns, files with a known suffix or recognised content are checked, and a "
-                    "warning counts the others. A file that cannot be opened is an error."
+                    "warning counts the others. Addresses are checked, too. A file that cannot be opened is an error."
                 ),
             ),
         ),

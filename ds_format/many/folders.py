@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from ..drivers.alike import DatasetStack
 from ..errors import explained
 from ..views.subset import Path
 from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
-from .reading import arriving, contents, datasets
-
-L = TypeVar("L", bound=Location)
+from .reading import L, arriving, contents, datasets
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"

@@ -6,10 +6,11 @@ import collections
 import contextlib
 import functools
 import hashlib
+import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from ..kernels.files import batch
 from ..kernels.files.names import signed
 from ..views.subset import Input, say_missing
 from .pieces import Content, Skip, bytes_of, fail, merge_pieces, no_collection, open_sources, read_pieces
+
+L = TypeVar("L", bound=Location)
 
 SMALL_SIZE = 16 * 1024
 """Maximum size, in bytes, of a file that is read together with others."""
@@ -257,10 +260,11 @@ def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
     return in_order((functools.partial(request, address) for address in addresses), lanes, AHEAD_ELSEWHERE * lanes)
 
 
-def arriving(paths: Sequence[Location]) -> Iterator[Location]:
+def arriving(paths: Iterable[L]) -> Iterator[L]:
     """Iterate over paths. The first bytes of files that are elsewhere are requested ahead, side by side."""
-    bodies = first_bytes(path for path in paths if isinstance(path, Address))
-    for path in paths:
+    left, ahead = itertools.tee(paths)
+    bodies = first_bytes(path for path in ahead if isinstance(path, Address))
+    for path in left:
         if isinstance(path, Address):
             body = next(bodies)
             if not isinstance(body, Exception):
@@ -291,8 +295,13 @@ def _content_of(path: Address, body: Body) -> Content:
 def _row_of(body: Body | Exception) -> StampRow:
     if isinstance(body, Exception):
         return 0, 0, 0
-    version = b"" if body.watch.stamp is None else body.watch.stamp.digest
-    return body.size, int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True), 0
+    return body.size, version_number(body.watch.stamp), 0
+
+
+def version_number(stamp: Stamp | None) -> int:
+    """Return a hash of the version of a file that is elsewhere, an int64; 0 if the version is not known."""
+    version = b"" if stamp is None else stamp.digest
+    return int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True) if version else 0
 
 
 def stamp_of(path: str) -> StampRow:

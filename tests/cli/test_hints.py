@@ -70,12 +70,16 @@ def test_nothing_is_at_an_address(line: str, ds: Run, base: str) -> None:
     assert not Path("out.ds").exists()
 
 
-def test_addresses_are_not_read_by_commands_for_many_files(ds: Run) -> None:
-    address = "https://a.b/x.nc"
-    assert ds("convert", address, "out").err == f"ds convert: {address}: addresses are not read here\n"
-    assert ds("pack", "s3://b", "x.zds") == (1, "", "ds pack: s3://b: addresses are not read here\n")
+def test_commands_that_change_containers_take_local_paths(ds: Run) -> None:
+    for line in (
+        *("pack {} x.zds", "pack x {}", "unpack {} x", "reindex {}", "inspect {}", "reindex x {}"),
+        *("records delete {} a", "records put {} a -- 1", "records merge {} x y"),
+    ):
+        address = "https://me:secret@a.b/x.zds?token=secret"
+        status, out, err = ds(*line.format(address).split())
+        label, rest = line.split()[0], "this command works on local files only: copy the file first"
+        assert (status, out, err) == (1, "", f"ds {label}: https://a.b/x.zds: {rest}\n")
     assert ds("pack", "nothing", "x.zds") == (1, "", "ds pack: nothing: File does not exist\n")
-    assert ds("inspect", "https://a.b/x.bpk").err == "ds inspect: https://a.b/x.bpk: addresses are not read here\n"
 
 
 def test_addresses_are_not_written(ds: Run, base: str) -> None:
@@ -284,7 +288,8 @@ def test_convert_to_a_file_in_a_folder_that_does_not_exist(ds: Run, field: str) 
 
 def test_patterns_of_addresses(ds: Run) -> None:
     pattern = "https://a.b/*.nc"
-    assert ds("convert", pattern, "out") == (1, "", f"ds convert: {pattern}: addresses are not read here\n")
+    message = "web servers do not list their files: give the address of each file"
+    assert ds("convert", pattern, "out") == (1, "", f"ds convert: https://a.b/: {message}\n")
 
 
 def test_the_variable_before_an_address_is_missing(ds: Run) -> None:

@@ -42,7 +42,9 @@ def check_interrupt(code: str, words: list[str], server: Server, requests: int, 
 
     It may take half a minute, so requests of the program must have more time. `server` answers none of them.
     """
-    command = [sys.executable, "-c", code, *words]
+    # a shell lets programs in the background ignore the signal
+    handling = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{handling}\n{code}", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
     try:
         while len(server.requests) < requests and process.poll() is None:

@@ -67,6 +67,18 @@ def test_commands_that_write(server: Server) -> None:
     assert ds.read("all.ds")["x"].tolist() == [*range(0, 24, 2)]
 
 
+def test_commands_that_change_a_dataset(server: Server) -> None:
+    pytest.importorskip("fsspec")
+    url, target = server.url("a.ds?token=1"), "memory://changed/b.ds"
+    assert main(["rm", "x", url, target]) == 0
+    assert [*ds.read(target)] == ["time", "."]
+    assert main(["rename", "time:", "t", target, "t.ds"]) == 0
+    assert main(["rename_dim", "time:", "t", url, "t.ds"]) == 0
+    assert ds.read("t.ds")["."]["x"][".dims"] == ["t"]
+    assert main(["set", "none", "title:", "other", target, target]) == 0
+    assert ds.read(target)["."]["."] == {"title": "other"}
+
+
 def test_plot(server: Server) -> None:
     pytest.importorskip("matplotlib")
     assert main(["plot", "x", server.url("a.ds"), "-o", "x.png"]) == 0

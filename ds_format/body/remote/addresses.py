@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, plain_name, split_query
 from .. import Address, name_of
 from ..body import Body, MemoryBody
 from ..stamp import Stamp
@@ -131,7 +131,7 @@ class UrlAddress(RemoteAddress):
     @property
     def location(self) -> str:
         """The first part of the URL, without its query."""
-        return _split_query(self.url.partition("::")[0])[0]
+        return split_query(self.url.partition("::")[0])[0]
 
     def at(self, location: str) -> UrlAddress:
         """Return the address of another file, with the same query and the same further parts of a chain."""
@@ -316,27 +316,6 @@ def _of_text(path: str, options: Mapping[str, Any] | None) -> Any:
     return UrlAddress.of(path, options)
 
 
-def _split_query(url: str) -> tuple[str, str, str]:
-    """Return a URL up to its query or fragment, the mark where that begins, and the rest."""
-    found = re.search(r"[?#]", url) if re.match(r"https?://", url, re.IGNORECASE) else None
-    return (url, "", "") if found is None else (url[: found.start()], found[0], url[found.end() :])
-
-
-def plain_name(url: str) -> str:
-    """Return a URL without user, password, query and fragment.
-
-    Examples
-    --------
-    >>> (
-    ...     plain_name("https://me:secret@host/a.ds?token=1"),
-    ...     plain_name("zip://a.ds::https://host/p.zip?x#y"),
-    ... )
-    ('https://host/a.ds', 'zip://a.ds::https://host/p.zip')
-    """
-    parts = [re.sub(r"(?<=://)[^/@]*@", "", _split_query(part)[0]) for part in url.split("::")]
-    return "::".join(parts)
-
-
 def suffix_of_url(url: str) -> str:
     """Return the suffix of the file at a URL: of the first part of a chain that names one.
 
@@ -346,4 +325,4 @@ def suffix_of_url(url: str) -> str:
     ('.ds', '.nc')
     """
     first = next((part for part in url.split("::") if "://" in part), url)
-    return os.path.splitext(_split_query(first)[0].partition("://")[2])[1].lower()
+    return os.path.splitext(split_query(first)[0].partition("://")[2])[1].lower()

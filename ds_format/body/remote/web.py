@@ -6,6 +6,7 @@ address, others those in `.netrc`. A sign-in on another host that leads back wit
 
 from __future__ import annotations
 
+import functools
 import http.cookiejar
 import netrc
 import os
@@ -33,6 +34,11 @@ STREAM_SIZE = 1 << 20
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which repeating a request may help."""
+PROXY_VARIABLES = [
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    "REQUEST_METHOD",
+]
+"""Variables of the environment that `urllib.request.getproxies` uses for web servers."""
 OPTIONS = ("headers", "token", "auth", "cookies", "ca_certs", "client_kwargs")
 """Keys of `storage_options`; the last one is the name that fsspec has for a dict of the others."""
 
@@ -79,10 +85,7 @@ class Session:
     def pool(self, url: str) -> Any:
         """Return the pool of connections for an address: directly, or through the proxy of the environment."""
         parts = urllib.parse.urlsplit(url)
-        proxies = urllib.request.getproxies()
-        proxy = proxies.get(parts.scheme) or proxies.get("all")
-        if proxy is not None and urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
-            proxy = None
+        proxy = _proxy_of(parts.scheme, parts.netloc, *map(os.environ.get, PROXY_VARIABLES))
         with self._lock:
             found = self._pools.get(proxy)
             if found is None:
@@ -105,6 +108,14 @@ class Session:
         return self.urllib3.ProxyManager(
             _without_user(proxy), maxsize=CONNECTIONS, proxy_headers=headers, **certificates
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _proxy_of(scheme: str, host: str, *environment: str | None) -> str | None:
+    """Return the proxy for a host, or None. Finding it takes longer than sending a request, so it is remembered."""
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(scheme) or proxies.get("all")
+    return None if proxy is None or urllib.request.proxy_bypass(host.rpartition("@")[2]) else proxy
 
 
 _sessions: dict[tuple[int, str], Session] = {}
@@ -248,11 +259,12 @@ class HttpStore:
         headers["Range"] = span
         headers["Accept-Encoding"] = "identity"
         seconds = settings.timeout / (settings.retries + 1)
-        asked = urllib.request.Request(url)
-        session.jar.add_cookie_header(asked)
-        found = [asked.get_header("Cookie"), headers.pop("Cookie", None)]
-        if any(found):
-            headers["Cookie"] = "; ".join(cookie for cookie in found if cookie)
+        if len(session.jar):
+            asked = urllib.request.Request(url)
+            session.jar.add_cookie_header(asked)
+            found = [asked.get_header("Cookie"), headers.pop("Cookie", None)]
+            if any(found):
+                headers["Cookie"] = "; ".join(cookie for cookie in found if cookie)
         try:
             response = session.pool(url).request(
                 "GET",
@@ -270,7 +282,8 @@ class HttpStore:
             raise OSError(None, self._plain_message(error)) from error
         except (session.urllib3.exceptions.HTTPError, OSError) as error:
             raise TemporaryFailure(self._plain_message(error)) from error
-        session.jar.extract_cookies(_Headers(response.headers), asked)  # type: ignore[arg-type]
+        if "Set-Cookie" in response.headers:
+            session.jar.extract_cookies(_Headers(response.headers), urllib.request.Request(url))  # type: ignore[arg-type]
         return response
 
     def _headers(self, url: str) -> dict[str, str]:
@@ -399,10 +412,16 @@ def _from_netrc(host: str) -> tuple[str, str] | None:
     """Return user and password of a host in the file `.netrc`."""
     path = os.environ.get("NETRC") or os.path.expanduser("~/.netrc")
     try:
-        found = netrc.netrc(path).authenticators(host)
+        status = os.stat(path)
+        found = _netrc(path, status.st_mtime_ns, status.st_size).authenticators(host)
     except (OSError, netrc.NetrcParseError):
         return None
     return None if found is None else (found[0], found[2] or "")
+
+
+@functools.lru_cache(maxsize=4)
+def _netrc(path: str, mtime: int, size: int) -> netrc.netrc:
+    return netrc.netrc(path)
 
 
 def _origin(url: str) -> tuple[str, str, int]:
@@ -412,6 +431,8 @@ def _origin(url: str) -> tuple[str, str, int]:
 
 def _is_same_host(url: str, given: str) -> bool:
     """Return whether an address may get the credentials of another: the same host, or the same one, now encrypted."""
+    if url == given:
+        return True
     one, other = _origin(url), _origin(given)
     return one == other or (one == ("https", other[1], 443) and other == ("http", other[1], 80))
 

@@ -14,7 +14,19 @@ from typing import Any, NamedTuple
 
 from ...base.text import hint
 from ...zds.format import LAYOUTS
-from ..arguments import Command, Option, Request, UsageError, choice, integer, names, refused, text, word
+from ..arguments import (
+    Command,
+    Option,
+    Request,
+    UsageError,
+    check_local,
+    choice,
+    integer,
+    names,
+    refused,
+    text,
+    word,
+)
 
 
 class Tool(NamedTuple):
@@ -209,6 +221,8 @@ def run(request: Request) -> Iterable[Any]:
         raise UsageError(f"{name}: {error}")
     from . import editing, printing
 
+    if name in editing.TOOLS:
+        check_local(request.words[:1])  # others may be keys
     return {**printing.TOOLS, **editing.TOOLS}[name](request)
 
 

@@ -20,8 +20,12 @@ from typing import NamedTuple
 from ... import drivers
 from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
-from ...errors import DriverError, MissingError, UnsupportedError, is_address
+from ...body import Address, Location, path_text
+from ...body.remote.listing import files_matching, has_wildcard as is_pattern
+from ...body.stamp import Stamp
+from ...errors import DriverError, MissingError, UnsupportedError
 from ...kernels.files.names import is_folder
+from ..reading import arriving, first_bytes, version_number
 
 
 class InputFile(NamedTuple):
@@ -32,6 +36,15 @@ class InputFile(NamedTuple):
     """Its path below the folder of the outputs."""
     cause: str | None = None
     """Reason why it cannot be converted, if already known."""
+    address: Address | None = None
+    """Where it is, if it is not local. Then `path` is its name."""
+    stamp: Stamp | None = None
+    """Its size and version in the list of its folder."""
+
+    @property
+    def location(self) -> Location:
+        """The address, or the path."""
+        return self.path if self.address is None else self.address
 
 
 class InputFiles(NamedTuple):
@@ -48,13 +61,14 @@ class InputFiles(NamedTuple):
             warnings.warn(line, stacklevel=4)
 
 
-def find_inputs(words: Iterable[str], outdir: str | None) -> InputFiles:
+def find_inputs(words: Iterable[Location], outdir: str | None) -> InputFiles:
     """Return the files that arguments select.
 
     Parameters
     ----------
-    words : iterable of str
-        Paths of files and folders, and patterns. A word that is an existing path is not a pattern.
+    words : iterable of str or Address
+        Paths of files and folders, and patterns. A word that is an existing path is not a pattern. Addresses, too; a
+        folder has a slash at its end.
     outdir : str, optional
         The folder of the outputs. It may not exist yet.
 
@@ -66,41 +80,82 @@ def find_inputs(words: Iterable[str], outdir: str | None) -> InputFiles:
         If a folder has no file of a known format, or a pattern matches none.
     """
     walk = _Walk(outdir)
-    found: dict[tuple[str, str], InputFile] = {}
+    found: dict[tuple[Location, str], InputFile] = {}
     for word in words:
-        for one in _named(word, walk):
-            found.setdefault((os.path.normpath(one.path), one.relative_path), one)
+        for one in _named(word, walk) if isinstance(word, str) else _elsewhere(word, walk):
+            where = one.address or os.path.normpath(one.path)
+            found.setdefault((where, one.relative_path), one)
     links = counted(sorted(walk.links), "a link to a folder is not followed")
     unknown = counted(sorted(walk.unknown), NOT_RECOGNISED)
     return InputFiles([*walk.unreadable.values(), *found.values()], [links, unknown])
 
 
-def has_wildcard(word: str) -> bool:
-    """Return whether a word is a pattern. The name of an existing file is not, and neither is an address."""
-    return any(char in word for char in "*?[") and not is_address(word) and not os.path.lexists(word)
+def selects_many(word: Location) -> bool:
+    """Return whether a word is a pattern that is not the name of a file, or a folder that is not a store."""
+    if isinstance(word, Address):
+        return _is_folder(word) or is_pattern(word)
+    return _has_wildcard(word) or (os.path.isdir(word) and not drivers.is_store(word))
+
+
+def _has_wildcard(word: str) -> bool:
+    return any(char in word for char in "*?[") and not os.path.lexists(word)
+
+
+def _is_folder(address: Address) -> bool:
+    return address.name.partition("::")[0].endswith("/")
+
+
+def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
+    """Return the files that an address selects, sorted: itself, or those in a folder, or the matches of a pattern."""
+    if is_pattern(address):
+        found = files_matching(address)
+    elif _is_folder(address):
+        found = files_matching(address.sibling("**"))
+    else:
+        return [InputFile(address.name, _base_name(address), address=address)]
+    known = {one.path: one for one in found if drivers.is_known(one.address)}
+    others = {one.address: one for one in found if one.path not in known}
+    for unknown in arriving([*others]):
+        if drivers.recognise(unknown) is None:
+            walk.unknown.add(path_text(unknown))
+        else:
+            known[others[unknown].path] = others[unknown]
+    if not found:
+        raise MissingError("no file matches this address", path=address.name)
+    if not known:
+        raise _without_format("at this address", address.name)
+    some = [known[path] for path in sorted(known)]
+    return [InputFile(one.address.name, one.path, address=one.address, stamp=one.stamp) for one in some]
+
+
+def _base_name(address: Address) -> str:
+    """Return the last name in an address, in the first part of a chain that names a file."""
+    first = next((part for part in address.name.split("::") if "/" in part), address.name)
+    return first.rstrip("/").rpartition("/")[2]
+
+
+def _without_format(where: str, path: str) -> DriverError:
+    suffixes = " ".join(sorted(drivers.all_suffixes()))
+    message = f"no file {where} has a known suffix or recognised content: expected one of {suffixes}"
+    return DriverError(message, path=path)
 
 
 def _named(word: str, walk: _Walk) -> list[InputFile]:
     """Return the files that one argument selects, sorted."""
-    is_pattern = has_wildcard(word)
+    has_wildcard = _has_wildcard(word)
     n_before = len(walk.unknown), len(walk.unreadable)
-    if not is_pattern:
+    if not has_wildcard:
         is_file = None
         with walk.recording(word, os.path.basename(os.path.normpath(word))):
             is_file = not os.path.isdir(word) or drivers.is_store(word)
         if is_file is not False:
             return [InputFile(word, os.path.basename(os.path.normpath(word)))] if is_file else []
-    found = walk.matching(*_split(word)) if is_pattern else walk.all_of(word, "")
+    found = walk.matching(*_split(word)) if has_wildcard else walk.all_of(word, "")
     some = sorted({one.path: one for one in found}.values())
     if not some and len(walk.unreadable) == n_before[1]:
-        if is_pattern and len(walk.unknown) == n_before[0]:
-            reason = "addresses are not read yet" if is_address(word) else "no file matches this pattern"
-            raise MissingError(reason, path=word)
-        what = "that this pattern matches" if is_pattern else "in this folder"
-        suffixes = " ".join(sorted(drivers.all_suffixes()))
-        raise DriverError(
-            f"no file {what} has a known suffix or recognised content: expected one of {suffixes}", path=word
-        )
+        if has_wildcard and len(walk.unknown) == n_before[0]:
+            raise MissingError("no file matches this pattern", path=word)
+        raise _without_format("that this pattern matches" if has_wildcard else "in this folder", word)
     return some
 
 
@@ -252,6 +307,9 @@ class PlannedFile(NamedTuple):
     """Reason why it cannot be converted, if already known."""
     exists: bool = False
     """Whether the output exists."""
+    address: Address | None = None
+    """Where the input is, if it is not local. Then `input` is its name, and `mtime` a number for its version; both size
+    and version are 0 as long as they are not known."""
 
 
 def suffix_of(to: str) -> str:
@@ -284,9 +342,10 @@ def planned(inputs: Iterable[InputFile], outdir: str, suffix: str) -> list[Plann
     return items
 
 
-def planned_one(path: str, output: str) -> list[PlannedFile]:
+def planned_one(path: Location, output: str) -> list[PlannedFile]:
     """Return one file with its output; errors as for `planned`."""
-    items = [_item(InputFile(path, ""), "", output, _ExistingFiles())]
+    one = InputFile(path_text(path), "", address=None if isinstance(path, str) else path)
+    items = [_item(one, "", output, _ExistingFiles())]
     _check_apart(items)
     return items
 
@@ -311,6 +370,10 @@ class _ExistingFiles:
 
 def _item(one: InputFile, outdir: str, relative_path: str, there: _ExistingFiles) -> PlannedFile:
     cause, output = one.cause, _join(outdir, relative_path)
+    if one.address is not None:
+        size = 0 if one.stamp is None else one.stamp.size
+        number = version_number(one.stamp)
+        return PlannedFile(one.path, output, relative_path, size, number, None, output in there, one.address)
     try:
         if cause is None:
             status = os.stat(one.path)
@@ -323,6 +386,18 @@ def _item(one: InputFile, outdir: str, relative_path: str, there: _ExistingFiles
     if os.path.isdir(one.path) or not drivers.is_known(one.path):
         return PlannedFile(one.path, None, relative_path, cause=cause)
     return PlannedFile(one.path, output, relative_path, cause=cause, exists=output in there)
+
+
+def with_versions(items: Sequence[PlannedFile]) -> list[PlannedFile]:
+    """Return the files with size and version of inputs that are elsewhere, which takes a request for each."""
+    bodies = first_bytes(item.address for item in items if item.address is not None and not item.mtime)
+    found = []
+    for item in items:
+        body = next(bodies) if item.address is not None and not item.mtime else None
+        if body is not None and not isinstance(body, Exception):
+            item = item._replace(size=body.size, mtime=version_number(body.watch.stamp))
+        found.append(item)
+    return found
 
 
 def _renamed(relative_path: str, suffix: str) -> str:
@@ -343,8 +418,12 @@ def _check_apart(items: Sequence[PlannedFile]) -> None:
                     advice = "leave one out by a pattern"
                 message = f"two inputs would become this file: {other.input} and {item.input}; {advice}"
                 raise UnsupportedError(message, path=item.output)
+    elsewhere = {item.input for item in items if item.address is not None}
+    for item in items:
+        if item.output in elsewhere:
+            raise UnsupportedError(f"converting {item.input} would replace this input", path=item.output)
     if any(item.exists for item in items):
-        inputs = {os.path.realpath(item.input): item for item in items}
+        inputs = {os.path.realpath(item.input): item for item in items if item.address is None}
         for real, item in taken.items():
             if item.exists and real in inputs:
                 raise UnsupportedError(f"converting {item.input} would replace this input", path=inputs[real].input)

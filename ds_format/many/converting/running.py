@@ -14,13 +14,13 @@ from ... import drivers
 from ...base import modes
 from ...base.error_text import describe
 from ...base.progress import Progress
-from ...body import Address, path_text
+from ...body import Address, Location, path_text
 from ...body.target import resolve
 from ...errors import DriverError, UnsupportedError
 from ...kernels.files import files
 from ...model.selection import Selection, Selector
 from ...model.settings import ROUNDING
-from ...views.subset import Path
+from ...views.subset import Input, Path
 from .inputs import (
     InputFile,
     PlannedFile,
@@ -31,6 +31,7 @@ from .inputs import (
     planned,
     planned_one,
     suffix_of,
+    with_versions,
 )
 from .task import FileOrder, FilePart, Outcome, Selected, Settings
 from .workers import execute
@@ -123,7 +124,7 @@ class RunOptions(NamedTuple):
 
 
 def convert_many(
-    paths: Path | Iterable[Path],
+    paths: Input | Iterable[Input],
     outdir: Path,
     *,
     to: str = "ds",
@@ -145,6 +146,7 @@ def convert_many(
     progress: Progress | None = None,
     each: Each | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
     **options: Unpack[ConvertOptions],
 ) -> list[Conversion]:
     """Convert many files to another format, each to another file.
@@ -157,7 +159,9 @@ def convert_many(
     paths : str, bytes or PathLike, or iterable of them
         Files, folders, and patterns with `*`, `?`, `[...]` and `**`. Folders and patterns give files with a known
         suffix or recognised content. A warning counts the others. Links to folders are not followed there, and names
-        that begin with a dot are left out. Links and folders that cannot be read give failed records.
+        that begin with a dot are left out. Links and folders that cannot be read give failed records. All of these can
+        be addresses, such as `s3://bucket/2026/**/*.nc`. The address of a folder ends with a slash. Web servers do not
+        list files.
     outdir : str, bytes or PathLike
         The folder of the outputs, which is created if needed. Files keep their path below a given folder, or below
         the part of a pattern before its first wildcard. An address, such as `s3://bucket/folder`, gets one upload of
@@ -175,7 +179,8 @@ def convert_many(
         by processes. By default 1, in this process.
     resume : bool
         Skip finished files. A journal in `outdir` has size and time of each input, the options, and the size of the
-        output. Other outputs are replaced, and leftovers of killed runs are removed.
+        output. Inputs that are elsewhere are compared by size and version. Other outputs are replaced, and leftovers of
+        killed runs are removed.
     overwrite : bool
         Convert all files, and replace existing outputs. Without `overwrite` or `resume` these are an error: of the
         run, or for an address of each such file.
@@ -192,7 +197,9 @@ def convert_many(
     each : callable, optional
         Called with the record of each file as soon as it is finished.
     storage_options : dict, optional
-        Options for the address of the outputs, as for `ds_format.write`.
+        Options for addresses, as for `ds_format.read` and `ds_format.write`.
+    store : object, optional
+        The store that has the inputs, as for `ds_format.read`.
     **options
         Options of the format of the outputs.
 
@@ -228,11 +235,11 @@ def convert_many(
     archive/2026/01.ds converted tables/2026/01.csv
     archive/2026/02.ds converted tables/2026/02.csv
     """
-    words = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
+    words: Any = [paths] if drivers.is_one_file(paths) else paths
     names = (variables,) if isinstance(variables, str) else None if variables is None else tuple(variables)
     selection = Selection(names, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
     return run(
-        [path_text(word) for word in words],
+        drivers.located_each(words, storage_options, store),
         drivers.located(outdir, storage_options),
         suffix_of(to),
         Selected(selection, skip_unsupported, options),
@@ -240,12 +247,12 @@ def convert_many(
     )
 
 
-def run(words: Sequence[str], outdir: Path, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
+def run(words: Sequence[Location], outdir: Path, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
     """Convert many files to a folder; parameters and errors as for `convert_many`."""
     options.check()
     check_options(suffix, part.options)
     check_verify(options, part.options)
-    outdir = drivers.located(outdir)
+    words, outdir = drivers.located_each(words), drivers.located(outdir)
     name = home = path_text(outdir)
     place = outdir if isinstance(outdir, Address) else None
     if place is not None:
@@ -255,28 +262,34 @@ def run(words: Sequence[str], outdir: Path, suffix: str, part: FilePart, options
         home = home_of(place)
     check_folder(home)
     selected = find_inputs(words, home)
-    inputs = _without_outputs(selected.inputs, home)
-    check_inputs([one.path for one in inputs], home)
+    inputs = _without_outputs(selected.inputs, home, place)
+    check_inputs([one.path for one in inputs if one.address is None], home)
     selected.warn()
     return ConversionRun(planned(inputs, name, suffix), home, suffix, part, options, place).run()
 
 
-def _without_outputs(inputs: list[InputFile], outdir: str) -> list[InputFile]:
+def _without_outputs(inputs: list[InputFile], outdir: str, place: Address | None) -> list[InputFile]:
     """Remove outputs of earlier runs from the inputs, for outputs that are in the folder of their inputs."""
-    paths = [os.path.abspath(one.path) for one in inputs]
-    there, top = set(paths), os.path.abspath(outdir)
+    paths = [os.path.abspath(one.path) if one.address is None else one.path for one in inputs]
+    there, top = set(paths), os.path.abspath(outdir) if place is None else place.name
     done = ConversionJournal(os.path.join(outdir, JOURNAL)).done.values()
     made = {os.path.join(top, one.output): one.input for one in done if one.input in there}
     return [one for one, path in zip(inputs, paths, strict=True) if made.get(path, path) == path]
 
 
-def run_one(path: str, output: str, part: FilePart, options: RunOptions) -> list[Conversion]:
+def run_one(source: Location, target: Location, part: FilePart, options: RunOptions) -> list[Conversion]:
     """Convert one file; parameters and errors as for `convert_many`. There is no journal to resume from."""
     options.check()
-    check_options(output, part.options)
+    source, target = drivers.located_each([source, target])
+    check_options(target, part.options)
     check_verify(options, part.options)
-    check_outside([path], SingleOutput.folder_of(output))
-    return ConversionRun(planned_one(path, output), None, os.path.splitext(output)[1], part, options).run()
+    items = planned_one(source, path_text(target))
+    if isinstance(target, Address):
+        target.uploader()  # whether the file can be written there at all
+        return ConversionRun(items, None, target.suffix, part, options, target).run()
+    if isinstance(source, str):
+        check_outside([source], SingleOutput.folder_of(target))
+    return ConversionRun(items, None, os.path.splitext(target)[1], part, options).run()
 
 
 def check_verify(options: RunOptions, written: Mapping[str, Any]) -> None:
@@ -293,7 +306,7 @@ def check_verify(options: RunOptions, written: Mapping[str, Any]) -> None:
         raise DriverError(f"verify: is not possible with {found[0]}, which changes values")
 
 
-def check_options(output: str, options: Iterable[str]) -> None:
+def check_options(output: Location, options: Iterable[str]) -> None:
     """Check that a format supports options of writing.
 
     Raises
@@ -322,7 +335,7 @@ class ConversionRun:
     part : FilePart
     options : RunOptions
     place : Address, optional
-        The address below which the outputs are.
+        The address below which the outputs are, or that of the single output.
     """
 
     def __init__(
@@ -359,7 +372,11 @@ class ConversionRun:
                 journal = None if self._outdir is None else ConversionJournal(os.path.join(self._outdir, JOURNAL))
                 self._prepare(journal)
             return self._all(PLANNED)
-        folder = OutputFolder(self._outdir) if self._outdir is not None else SingleOutput(self._items[0].output or "")
+        folder: OutputFolder | SingleOutput
+        if self._outdir is not None:
+            folder = OutputFolder(self._outdir)
+        else:
+            folder = SingleOutput((self._items[0].output or "") if self._settings.place is None else None)
         try:
             if folder.folds_case():
                 check_case(self._items)
@@ -384,16 +401,20 @@ class ConversionRun:
         if not (self._options.resume or self._options.overwrite):
             check_absent(self._items, resumes=self._outdir is not None)
         done: Mapping[str, FinishedFile] = journal.done if journal is not None and self._options.resume else {}
+        if done:
+            self._items = with_versions(self._items)
         orders = []
         for i, item in enumerate(self._items):
             if item.output is None or item.cause is not None:
                 self._records[i] = Conversion(item.input, item.output, FAILED, item.cause)
                 continue
             is_elsewhere = self._settings.place is not None
-            source, target = self._absolute(item.input), item.output if is_elsewhere else self._absolute(item.output)
+            source = item.address or self._absolute(item.input)
+            target = item.output if is_elsewhere else self._absolute(item.output)
             before = done.get(item.relative_path)
             size = before.output_size if before is not None else 0
-            is_done = before == self._line(item, size) and self._size_of(target) == size
+            is_known = item.address is None or item.mtime != 0
+            is_done = is_known and before == self._line(item, size) and self._size_of(target) == size
             if is_done:
                 self._records[i] = Conversion(item.input, item.output, SKIPPED, size=size)
             else:
@@ -419,8 +440,8 @@ class ConversionRun:
         return size
 
     def _line(self, item: PlannedFile, size: int) -> FinishedFile:
-        source = self._absolute(item.input)
-        if "/." in source or "//" in source:
+        source = self._absolute(item.input) if item.address is None else item.input
+        if item.address is None and ("/." in source or "//" in source):
             source = os.path.normpath(source)
         return FinishedFile(source, item.size, item.mtime, self._digest, item.relative_path, size)
 

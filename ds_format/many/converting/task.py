@@ -29,7 +29,8 @@ from ...base import modes
 from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
-from ...body import Address
+from ...body import Address, Location, path_text
+from ...body.body import FIRST_SIZE
 from ...body.stamp import Stamp
 from ...body.target import Target
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
@@ -37,6 +38,7 @@ from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError, ReplacedError
 from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
+from ..reading import arriving, version_number
 
 INTERVAL = 0.2
 """Seconds after which outcomes are reported, if not all files are converted by then."""
@@ -72,11 +74,11 @@ class FilePart(Protocol):
         """Whether times are converted to Julian dates."""
         ...
 
-    def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
+    def convert(self, source: Location, target: str, progress: Progress | None, **options: Any) -> None:
         """Write the part of one file to another; options and errors as for `ds_format.convert`."""
         ...
 
-    def opened(self, source: str, *, verify: bool = False) -> Any:
+    def opened(self, source: Location, *, verify: bool = False) -> Any:
         """Return a context with the part of an open file, as a `Subset`.
 
         With `verify`, checksums are compared if the format has them.
@@ -101,13 +103,13 @@ class Selected(NamedTuple):
         """See `FilePart`."""
         return self.selection.jd
 
-    def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
+    def convert(self, source: Location, target: str, progress: Progress | None, **options: Any) -> None:
         """See `FilePart`."""
         how: dict[str, Any] = {"skip_unsupported": self.skip_unsupported, "progress": progress}
         convert_selection(source, target, self.selection, **how, **self.options, **options)
 
     @contextlib.contextmanager
-    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
+    def opened(self, source: Location, *, verify: bool = False) -> Iterator[Subset]:
         """See `FilePart`."""
         how = verifying(source) if verify else {}
         with open_subset(source, self.selection, skip_unsupported=self.skip_unsupported, **how) as part:
@@ -124,7 +126,7 @@ class Selected(NamedTuple):
         }
 
 
-def verifying(source: str) -> dict[str, Any]:
+def verifying(source: Location) -> dict[str, Any]:
     """Return the option of opening a file that compares its checksums, or nothing if its format has none."""
     return {"verify": True} if "verify" in drivers.find_existing(source).options else {}
 
@@ -133,11 +135,12 @@ class FileOrder(NamedTuple):
     """A file to convert. It is sent to the worker."""
 
     number: int
-    source: str
-    """Absolute path, like `target`."""
+    source: Location
+    """Absolute path, or an address."""
     target: str
+    """Absolute path, or the name of an address; see `Settings.place`."""
     size: int
-    """Size of the source, in bytes."""
+    """Size of the source, in bytes; 0 if it is not known."""
     exists: bool
     """Whether the target existed at the start of the run. At an address: whether it may exist."""
 
@@ -180,7 +183,7 @@ class Outcome(NamedTuple):
     size: int = 0
     """Size of the output, in bytes."""
     stamp: tuple[int, int] = (0, 0)
-    """Size and modification time (ns) of the input, before it was read."""
+    """Size and modification time (ns) of the input, before it was read; see `PlannedFile.mtime`."""
     warnings: tuple[CaughtWarning, ...] = ()
 
 
@@ -202,7 +205,8 @@ def carried_out(
         Called with the bytes of sources that are done since the last list. An exception that it raises ends the
         conversion.
     """
-    left = iter(orders)
+    left, ahead = itertools.tee(orders)
+    arrived = arriving(order.source for order in ahead)
     is_end = False
     while not is_end:
         outcomes: list[Outcome] = []
@@ -215,6 +219,7 @@ def carried_out(
                     if order is None:
                         is_end = True
                         break
+                    next(arrived)
                     outcomes.append(_outcome(order, settings, caught, share))
                     if settings.fail_fast and outcomes[-1].cause is not None:
                         is_end = True
@@ -237,7 +242,7 @@ def _outcome(order: FileOrder, settings: Settings, caught: list[CaughtWarning], 
             share.begin(order.size)
         size, stamp = _convert(order, staged, settings, caught, share)
     except Exception as error:  # noqa: BLE001 - a fault of one file must not end the others
-        cause = cause_of(error, order.source).replace(on_one_line(staged), on_one_line(order.target))
+        cause = cause_of(error, path_text(order.source)).replace(on_one_line(staged), on_one_line(order.target))
     warnings = tuple((kind, text.replace(staged, order.target)) for kind, text in caught)
     return Outcome(order.number, cause, perf_counter() - begin, size, stamp, warnings)
 
@@ -276,12 +281,13 @@ def _convert(
         else:
             settings.part.convert(order.source, staged, progress)
         if settings.verify:
+            if isinstance(order.source, Address):  # an input that is local is compared below
+                _check_unchanged(order.source, before, _settled(order.source))
             with settings.part.opened(order.source, verify=True) as part:
                 times = settings.part.options.get("times")
                 compare(part, staged, jd=settings.part.jd, lossy=bool(caught), times=times)
-        after = os.stat(order.source)
-        if Stamp.of(after) != Stamp.of(before):
-            raise ReplacedError("the file was changed while it was converted", path=order.source)
+        if isinstance(order.source, str):  # of other files, each answer was compared
+            _check_unchanged(order.source, before, Stamp.of(os.stat(order.source)))
         address = settings.address(order.target)
         if address is not None:
             size = _uploaded(staged, address, order.exists)
@@ -293,16 +299,28 @@ def _convert(
         if not settings.is_one_file:
             shutil.rmtree(os.path.dirname(staged), ignore_errors=True)
         raise
-    return size, (before.st_size, before.st_mtime_ns)
+    return size, (before.size, before.mtime if isinstance(order.source, str) else version_number(before))
 
 
-def _settled(path: str) -> os.stat_result:
-    """Return the status of a file, when it is so old that any later change gets another time."""
+def _check_unchanged(path: Location, before: Stamp, after: Stamp) -> None:
+    if after != before:
+        raise ReplacedError("the file was changed while it was converted", path=path)
+
+
+def _settled(path: Location) -> Stamp:
+    """Return the stamp of a file, when it is so old that any later change gets another time.
+
+    For a file that is elsewhere, return size and version. Opening it then takes the bytes that came with these.
+    """
+    if isinstance(path, Address):
+        body = path.open(FIRST_SIZE)
+        path.keep(body)
+        return body.watch.stamp or Stamp(body.size, 0, b"", "", 0)
     for _ in range(LOOKS):
         status = os.stat(path)
         age = time_ns() - status.st_mtime_ns
         if not 0 <= age < STEP:
-            return status
+            return Stamp.of(status)
         sleep((STEP - age) / 1e9)
     raise ReplacedError("the file is being written", path=path)
 

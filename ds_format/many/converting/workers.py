@@ -28,7 +28,7 @@ from time import monotonic
 
 from ... import drivers
 from ...base.error_text import describe
-from ...body import Opened
+from ...body import Address, Location, Opened
 from ...errors import DsError
 from .task import FileOrder, Outcome, Settings, all_of, carried_out
 from .worker_process import PROGRAM, Stopped
@@ -69,20 +69,27 @@ def batches(orders: Sequence[FileOrder], n_lanes: int) -> deque[Batch]:
 
 
 def are_threads_enough(orders: Sequence[FileOrder]) -> bool:
-    """Return whether threads are as fast as processes: all files are large, and converted without a library."""
-    return all(order.size >= THREADED_SIZE and is_read_here(order.source, order.target) for order in orders)
+    """Return whether threads are as fast as processes.
+
+    All files are converted without a library, and most of the time is spent without Python's lock: they are large, or
+    elsewhere.
+    """
+    return all(
+        (order.size >= THREADED_SIZE or isinstance(order.source, Address)) and is_read_here(order.source, order.target)
+        for order in orders
+    )
 
 
-def is_read_here(source: str, target: str) -> bool:
+def is_read_here(source: Location, target: str) -> bool:
     """Return whether a file is converted without a library that has a lock."""
     try:
         if drivers.find(target).name != "ds":
             return False
         format = drivers.find_existing(source)
-        if format.name == "netcdf":
+        if format.name == "netcdf" and isinstance(source, str):
             with open(source, "rb") as file:
                 return file.read(4).startswith(format.marks)
-        return format.name == "ds"
+        return format.name in ("ds", "netcdf")
     except OSError:
         return True  # there is no file to read
 
@@ -145,6 +152,8 @@ class SharedWork:
         Set when there are new results, and when a lane ends.
     stopping : bool
         Whether the run ends before all orders are done.
+    patience : float
+        Seconds to wait then for lanes: not long for one that waits for a server. Its output is removed with its folder.
     suspects : set of int
         Orders that were not done when their process died. One of them caused its end.
     """
@@ -156,6 +165,8 @@ class SharedWork:
         self.results: deque[list[Outcome] | Exception] = deque()
         self.is_news = threading.Event()
         self.stopping = False
+        is_local = all(isinstance(order.source, str) for batch in batches for order in batch)
+        self.patience = PATIENCE if is_local else _WAIT
         self.suspects: set[int] = set()
 
     def add(self, news: list[Outcome] | Exception) -> None:
@@ -372,7 +383,7 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
         work.stopping = True
         for lane in lanes:
             lane.end(at_once=False)
-        end = monotonic() + PATIENCE
+        end = monotonic() + work.patience
         with contextlib.suppress(Exception):
             while any(lane.is_alive() for lane in lanes) and monotonic() < end:
                 wait()
@@ -384,7 +395,7 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
             lane.end(at_once=True)
         for lane in lanes:
             if lane.is_alive():
-                lane.join(PATIENCE)
+                lane.join(work.patience)
 
 
 def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, take: Take) -> None:

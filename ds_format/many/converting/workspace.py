@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -37,11 +38,11 @@ class FinishedFile(NamedTuple):
     """A finished file, as a line of the journal."""
 
     input: str
-    """Its absolute path."""
+    """Its absolute path, or the name of its address."""
     size: int
     """Size of the input, in bytes."""
     mtime_ns: int
-    """Modification time of the input, in ns since 1970."""
+    """Modification time of the input, in ns since 1970; for an address a number for its version."""
     options: str
     """Digest of the options."""
     output: str
@@ -99,7 +100,7 @@ def _parsed(line: bytes) -> FinishedFile | None:
     if not all(type(value) is kind for value, kind in zip(one, kinds, strict=True)):
         return None
     is_inside = not os.path.isabs(one.output) and ".." not in one.output.split("/")
-    return one if is_inside and os.path.isabs(one.input) else None
+    return one if is_inside and one.input else None
 
 
 def home_of(place: Address) -> str:
@@ -233,16 +234,18 @@ class SingleOutput(Opened):
 
     Parameters
     ----------
-    output : str
+    output : str or None
+        None: it is not local, and the folder is one for temporary files.
     """
 
     journal = None
 
     USE = "convert"
 
-    def __init__(self, output: str):
-        with naming(output):
-            self._folder = WorkFolder(os.path.abspath(output), self.USE)
+    def __init__(self, output: str | None):
+        path = os.path.join(tempfile.gettempdir(), "output") if output is None else os.path.abspath(output)
+        with naming(output or path):
+            self._folder = WorkFolder(path, self.USE)
         self.work = self._folder.path
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ds_format.api.conversion import convert
 from ds_format.base.progress import Progress
+from ds_format.body import Location
 from ds_format.views.subset import Subset, open_subset
 
 
@@ -21,7 +22,7 @@ class Faulty(NamedTuple):
     options: Mapping[str, Any] = {}
     jd: bool = False
 
-    def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
+    def convert(self, source: Location, target: str, progress: Progress | None, **options: Any) -> None:
         name = os.path.basename(source)
         convert(source, target, progress=progress, **options)
         if "killer" in name:
@@ -56,7 +57,7 @@ class Faulty(NamedTuple):
             raise RecursionError
 
     @contextmanager
-    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
+    def opened(self, source: Location, *, verify: bool = False) -> Iterator[Subset]:
         with open_subset(source) as part:
             yield part
 
