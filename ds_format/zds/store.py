@@ -88,7 +88,6 @@ class ZDSStore:
         mode: Mode,
         options: dict[str, Any],
         workspace: WritableStore | None = None,
-        place: StoreRoot | None = None,
     ):
         self.path, self.name, self.mode = path_text(path), name, mode
         self._where = path
@@ -102,7 +101,7 @@ class ZDSStore:
         self._docs: DocFiles
         self._is_open = True
         if mode == "r":
-            self._open_to_read(place)
+            self._open_to_read()
         else:
             self._open_to_write()
 
@@ -178,9 +177,9 @@ class ZDSStore:
             raise UnsupportedError("stores at an address are read only: write a local store", path=where.name)
         return cls(where, format.check_collection(collection), mode, options)
 
-    def _open_to_read(self, place: StoreRoot | None) -> None:
+    def _open_to_read(self) -> None:
         strict = self._faults.strict
-        self._place = open_store(self._where, strict=strict) if place is None else place
+        self._place = open_store(self._where, strict=strict)
         names = self._place.collections()
         if self.name not in names:
             listed = ", ".join(names[:10]) or "none"
