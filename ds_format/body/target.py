@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
-import shutil
 import stat
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -17,7 +16,7 @@ from ..kernels.files import files
 from ..kernels.files.names import BINARY, creation_mode, real_path
 from . import Address, Opened, open_file, path_text, sync_file
 from .body import OutputBody
-from .temporary import HOLDS, Temporary
+from .temporary import HOLDS, Temporary, remove_folder
 
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 """A link under the name of a file that is changed in place may lead to the file of another user."""
@@ -93,7 +92,7 @@ class Target(Opened):
         self._upload: Callable[[str], None] | None = None
         if isinstance(path, Address):
             self._upload = path.uploader(create=not atomic, durable=durable)
-            folder = tempfile.mkdtemp(prefix="ds_format-")
+            folder = importlib.import_module("tempfile").mkdtemp(prefix="ds_format-")
             self._remove_folder = weakref.finalize(self, _remove_folder, folder, os.getpid())
             self.final, self.mode = os.path.join(folder, f"data{path.suffix}"), None
             atomic = durable = False
@@ -228,7 +227,7 @@ class Target(Opened):
 def _remove_folder(folder: str, pid: int) -> None:
     """Remove a folder, but not in a process that was forked from its owner."""
     if os.getpid() == pid:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, ignore_errors=True)
 
 
 def write_whole(path: Any, buffers: Iterable[Any], *, atomic: bool = True, durable: bool = False) -> None:

@@ -8,8 +8,8 @@ or there are no locks, the writer makes a unique name. No other writer removes a
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 
@@ -142,6 +142,12 @@ def _is_old(status: os.stat_result) -> bool:
     return time.time() - status.st_mtime > ABANDONED_AFTER
 
 
+def remove_folder(path: str, *, ignore_errors: bool = False) -> None:
+    """Remove a folder with its contents; see `shutil.rmtree`."""
+    # loading it takes longer than writing a small file
+    importlib.import_module("shutil").rmtree(path, ignore_errors=ignore_errors)
+
+
 class WorkFolder(Opened):
     """A folder next to a path, under a temporary name. It is removed with its content when it is closed.
 
@@ -163,7 +169,7 @@ class WorkFolder(Opened):
     _is_closed = False
 
     def __init__(self, path: str, use: str, mode: int = 0o700):
-        self._temporary = Temporary(path, lambda name: _make(name, mode), shutil.rmtree, use=use)
+        self._temporary = Temporary(path, lambda name: _make(name, mode), remove_folder, use=use)
         self.path = self._temporary.path
 
     def close(self) -> None:
@@ -172,7 +178,7 @@ class WorkFolder(Opened):
             self._is_closed = True
             with contextlib.suppress(OSError):  # of closing what it has opened
                 if self._temporary.is_own():
-                    shutil.rmtree(self.path, ignore_errors=True)
+                    remove_folder(self.path, ignore_errors=True)
             self._temporary.let_go()
 
     def __enter__(self) -> str:
