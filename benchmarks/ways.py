@@ -50,6 +50,7 @@ PICKLE = "pickle"
 JOBLIB = "joblib"
 SAVEZ = "numpy.savez"
 PYTHON = "python -c pass"
+DS_FILE = "a ds file of the same"
 ALONE = "one process"
 
 

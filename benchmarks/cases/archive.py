@@ -110,9 +110,9 @@ def _decoded(owner: Any) -> dict[str, Any]:
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in attributes}
 
 
-def convert(format: str, bench: Bench, folder: Path) -> Trial:
+def convert(format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
     """Convert a folder of files with `ds convert`, beside two processes of netCDF4 that only read them."""
-    n, source, target = bench.sizes.archive, folder / "in", folder / "out"
+    n, source, target = -(-bench.sizes.archive // divisor), folder / "in", folder / "out"
     source.mkdir()
     paths = [str(source / f"{i:06d}.nc") for i in range(n)]
     for i, path in enumerate(paths):
@@ -171,8 +171,10 @@ GROUP = Group(
         Case("netCDF-4, read", partial(read, NETCDF4, {})),
         Case("netCDF-4 with zlib, read", partial(read, NETCDF4, {"zlib": True})),
         Case("netCDF-4, read_many", partial(read_many, NETCDF4)),
-        Case("archive of classic files, ds convert", partial(convert, CLASSIC)),
-        Case("archive of netCDF-4 files, ds convert", partial(convert, NETCDF4)),
+        Case("archive of classic files, ds convert", partial(convert, CLASSIC, 1)),
+        Case("archive of netCDF-4 files, ds convert", partial(convert, NETCDF4, 1)),
+        Case("archive of half as many classic files, ds convert", partial(convert, CLASSIC, 2)),
+        Case("archive of half as many netCDF-4 files, ds convert", partial(convert, NETCDF4, 2)),
     ),
     threads=f"`ds convert` has {JOBS} jobs",
 )

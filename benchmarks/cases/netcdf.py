@@ -28,6 +28,8 @@ FIELD = 47
 """Which is read alone."""
 WIDTH = 1000
 CLASSIC_CHUNK = 1 << 20
+REAL_FILES = "DS_FORMAT_NCARG"
+"""Environment variable with the folder of real files, which `tests/fetch_ncarg.py` makes."""
 MIN_WRITTEN = 10_000_000
 """Bytes of a file from which on its size shows how well values are compressed."""
 
@@ -99,6 +101,45 @@ def compressed(what: str, bench: Bench, folder: Path) -> Trial:
     if what == "whole":
         ways.append(Way(COPY, stopwatch(np.array(expected).copy), lambda: None, "of the array, in memory"))
     return Trial(ways, size=size if what == "whole" else size // FIELDS, repetitions=(1, 5))
+
+
+def real(bench: Bench, folder: Path) -> Trial:
+    """Read each netCDF-4 file of a folder with real ones, with all attributes."""
+    place = os.environ.get(REAL_FILES)
+    paths = [path for path in sorted(Path(place or folder).rglob("*")) if path.is_file() and _is_hdf5(path)]
+    if not paths:
+        raise SkippedError(f"the environment variable {REAL_FILES} does not name a folder with netCDF-4 files")
+
+    def ours() -> None:
+        for path in paths:
+            ds.read(path)
+
+    def theirs() -> None:
+        for path in paths:
+            with NetCDF(path) as file:
+                _read_group(file)
+
+    note = f"{len(paths)} files of {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB"
+    return Trial(
+        [Way(OURS, stopwatch(ours), ours, note), Way(NETCDF, stopwatch(theirs), lambda: None, "values and attributes")],
+        n=len(paths),
+        repetitions=(1, 5),
+    )
+
+
+def _is_hdf5(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8) == b"\x89HDF\r\n\x1a\n"
+
+
+def _read_group(group: Any) -> None:
+    """Read attributes and values of a group and those in it with netCDF4."""
+    group.__dict__  # noqa: B018 - reads the attributes
+    for variable in group.variables.values():
+        variable.__dict__  # noqa: B018
+        variable[...]
+    for inner in group.groups.values():
+        _read_group(inner)
 
 
 def written(divisor: int, is_alone: bool, bench: Bench, folder: Path) -> Trial:
@@ -205,6 +246,7 @@ GROUP = Group(
     "in two chunks. The written files have such fields at level 1, along an unlimited dimension.",
     (
         Case("classic of 1 GB, convert", classic),
+        Case("real netCDF-4 files, read", real),
         Case("compressed, read", partial(compressed, "whole")),
         Case("compressed, read one field of a hundred", partial(compressed, "field")),
         Case("compressed, convert", partial(compressed, "convert")),

@@ -13,7 +13,7 @@ import ds_format as ds
 from ..data import dataset, floats
 from ..runner import Bench, Case, Group
 from ..timing import Trial, Way, stopwatch
-from ..ways import OURS, PYTHON, REFERENCE
+from ..ways import DS_FILE, OURS, PYTHON, REFERENCE
 from ..worker import environment
 from .large import PACKAGE
 
@@ -52,6 +52,18 @@ def start(words: Sequence[str], expected: str, bench: Bench, folder: Path) -> Tr
     return Trial(ways, repetitions=(bench.sizes.starts, 1000))
 
 
+def netcdf4(words: Sequence[str], bench: Bench, folder: Path) -> Trial:
+    """Run the program with a netCDF-4 file, and with a ds file of the same dataset."""
+    data = dataset(x=floats(10))
+    ds.write(folder / "x.nc", data)
+    ds.write(folder / "x.ds", data)
+    ways = [
+        _way(name, [*command(), *words, str(folder / file)], environment(PACKAGE), "x", file)
+        for name, file in ((OURS, "x.nc"), (DS_FILE, "x.ds"))
+    ]
+    return Trial(ways, repetitions=(bench.sizes.starts, 1000))
+
+
 def _short(word: str) -> str:
     return Path(word).name
 
@@ -74,5 +86,7 @@ GROUP = Group(
     (
         *(Case(name, partial(start, *given)) for name, given in HEADER_ONLY.items()),
         Case("ds --version", partial(start, ("--version",), ".")),
+        Case("ds ls x.nc", partial(netcdf4, ("ls",))),
+        Case("ds info x.nc", partial(netcdf4, ("info",))),
     ),
 )
