@@ -90,7 +90,7 @@ class TruncatedError(FormatError):
 
 
 class VersionError(FormatError):
-    """A file of a version that this package does not know."""
+    """The version of a file is not supported."""
 
 
 class MissingError(DsError, NameError, KeyError):

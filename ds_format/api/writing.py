@@ -93,8 +93,8 @@ def write(
         chunks : dict
             Name of a dimension → length of the chunks of a NetCDF file.
         digits, bits : int
-            Round floats of a NetCDF file to so many significant decimal digits, or bits of their significands, so that
-            they compress better. Coordinates are not rounded.
+            Round floats of a NetCDF file to this number of significant decimal digits, or bits of their significands.
+            Rounded floats compress better. Coordinates are not rounded.
 
     Returns
     -------

@@ -75,8 +75,8 @@ STORED = (
     ),
     Option(
         "digits",
-        "Round floats of a NetCDF file to so many significant digits, so that they compress better. Coordinates are "
-        "not rounded.",
+        "Round floats of a NetCDF file to N significant digits, so that they compress better. Coordinates are not "
+        "rounded.",
         "N",
         integer(1),
     ),

@@ -25,7 +25,7 @@ def apply(
     vars: str | Sequence[str] | None = None,
     with_sel: bool = False,
 ) -> None:
-    """Replace each variable by the results of a function of its slices along dimensions.
+    """Apply a function to the slices of each variable, and replace the variable by the results.
 
     If the variable has integers and all results are floats with integer values, the results become integers, of the
     type of the variable if it can hold them. Otherwise results keep their type.

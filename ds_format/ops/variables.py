@@ -115,7 +115,7 @@ def _set_dims(d: dict[str, Any], var: str | None, names: Any) -> None:
 
 
 def get_dims(d: dict[str, Any], var: str | None = None, full: bool = False, size: bool = False) -> Any:
-    """Return the dimensions of a variable, or of all with their sizes.
+    """Return the dimensions of a variable, or all dimensions with their sizes.
 
     Parameters
     ----------

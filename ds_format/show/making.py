@@ -288,7 +288,7 @@ def make(
         told = ", ".join(f"{names[i]}: {size[i]}" for i in drawn)
         pairs = " ".join(f"{names[i]}: 0" for i in drawn[:-2])
         raise UnsupportedError(
-            f"found {len(drawn)} dimensions ({told}), expected at most 2: select some, as by sel: {{ {pairs} }}",
+            f"found {len(drawn)} dimensions ({told}), expected at most 2: select positions, as in sel: {{ {pairs} }}",
             variable=name,
         )
     if not drawn:

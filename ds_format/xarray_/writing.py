@@ -170,7 +170,7 @@ Objects = xr.Dataset | xr.DataArray | xr.DataTree
 
 
 def from_xarray(x: Objects) -> Dataset:
-    """Return an object of xarray as a dataset, with all of its data in memory.
+    """Convert an xarray object to a dataset, with all data in memory.
 
     Parameters
     ----------

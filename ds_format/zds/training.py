@@ -62,7 +62,7 @@ class Ids:
 class ZDataset(TorchLike):
     """The documents of a collection by index: a map-style dataset of PyTorch.
 
-    A dataset does not hold documents, but positions in the file, and functions. The methods except `filter` read
+    A dataset holds positions in the file and functions, but no documents. The methods except `filter` read
     nothing: they return another view of the same collection, whose documents are read on demand. A dataset can be
     pickled, unless the store is open for writing. Another process opens the collection again.
 
@@ -263,7 +263,7 @@ class StreamStep(NamedTuple):
 class ZIterableDataset(TorchLike):
     """The documents of a collection in sequence: an iterable-style dataset of PyTorch.
 
-    It does not hold documents, but a list of steps. Each method returns another dataset with one more step. Each
+    It holds a list of steps, but no documents. Each method returns another dataset with one more step. Each
     iteration starts from the beginning, and needs memory only for shuffle buffers and batches. It can be pickled,
     unless the store is open for writing. Another process opens the collection again.
 

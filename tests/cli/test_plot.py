@@ -22,7 +22,7 @@ BIG = "9" * 400
 EXPECTED = "expected { A B }"
 MANY = (
     'sample.nc: variable "pressure": found 3 dimensions (time: 14, lat: 5, lon: 8), '
-    "expected at most 2: select some, as by sel: { time: 0 }"
+    "expected at most 2: select positions, as in sel: { time: 0 }"
 )
 
 

@@ -44,7 +44,7 @@ compress it again.
 
 
 class HDF5Warning(LossWarning):
-    """Information of a file or a dataset that its other form cannot hold, or holds differently."""
+    """A file or a dataset has information that the target format cannot represent, or represents differently."""
 
 
 warn = functools.partial(guard.warn, HDF5Warning)

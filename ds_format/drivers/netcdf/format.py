@@ -42,7 +42,7 @@ from ..library.catalog import decode_json, parse_marker
 
 
 class NetCDFWarning(LossWarning):
-    """Information of a dataset that its other form cannot hold, or holds differently."""
+    """A dataset has information that the target format cannot represent, or represents differently."""
 
 
 warn = functools.partial(guard.warn, NetCDFWarning)
