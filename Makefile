@@ -4,7 +4,7 @@ PYTHON ?= python
 build:        ; $(PYTHON) -m pip install --no-deps -e .
 test:         ; $(PYTHON) -m pytest
 test-slow:    ; HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -m "slow or hypothesis"
-lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
+lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && git ls-files -z | xargs -0 codespell && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
 format:       ; ruff check --fix . && ruff format .
 man:          ; $(PYTHON) -m ds_format.cli.help man
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
