@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ..base.text import hint
 from ..body import NO_FILE, Address, Location, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
-from ..body.locating import located
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
@@ -81,6 +80,15 @@ _MODULES = {
     "zds": "records.zds",
 }
 """Modules whose name is not that of the format."""
+
+
+def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Do the same as `body.locating.located`, which a plain path does not load."""
+    if type(path) is str and "://" not in path and storage_options is None and store is None:
+        return path
+    from ..body.locating import located as located_anywhere
+
+    return located_anywhere(path, storage_options, store)
 
 
 def is_one_file(paths: Any) -> bool:
