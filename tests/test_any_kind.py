@@ -14,6 +14,7 @@ import ds_format as ds
 
 from .drivers.netcdf_compare import differences
 from .holdings import HOLDINGS
+from .numpy_versions import NUMPY_2
 from .test_any_to_any import SUFFIX, check, check_warnings
 
 UNSUPPORTED = {
@@ -153,17 +154,24 @@ def test_storage_is_kept_from_netcdf_to_hdf5_and_back(tmp_path: Path) -> None:
     assert [line for line in found if not line.startswith(("v: fill: ", "e: ", " enums: "))] == []
 
 
+MOST_DIMS = 64 if NUMPY_2 else 32
+"""Dimensions that an array can have."""
+
+
 @pytest.mark.parametrize(
     ("suffix", "limit"),
     [(".ds", 64), (".msgpack", 64), (".zds", 64), (".bpk", 64), (".json", 64), (".nc", 32), (".h5", 32), (".csv", 1)],
 )
 def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
+    limit = min(limit, MOST_DIMS)
+    if suffix == ".nc" and not NUMPY_2:
+        limit -= 1  # the library makes arrays with one more
     dims = [f"d{i}" for i in range(limit)] if limit > 1 else ["i"]
     ds.write(path, {"x": np.ones([1] * limit, "i8"), ".": {"x": {".dims": dims}}})
     assert ds.read(path)["x"].shape == (1,) * limit
-    if limit < 64:
-        with pytest.raises(ds.UnsupportedError, match='variable "y": '):
+    if limit < MOST_DIMS:
+        with pytest.raises(ds.UnsupportedError if NUMPY_2 else ds.DsError, match='variable "y": '):
             ds.write(path, {"y": np.ones([1] * (limit + 1))})
         assert list(ds.read(path)) == ["x", "."]
 

@@ -18,6 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from .numpy_versions import NUMPY_2
+
+if not NUMPY_2:
+    pytest.skip("the benchmarks need NumPy 2", allow_module_level=True)
+
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import (

@@ -18,9 +18,12 @@ from ds_format.model import packing
 from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 
+from .numpy_versions import NUMPY_2
 from .same import same_data
 
-NUMBERS = (0.01, 1.0, 0, 1, 2, np.float32(0.1), np.float32(1), np.float64(273.15), np.int16(3), np.float32(0))
+NUMBERS: tuple[Any, ...] = (0.01, 1.0, np.float32(0.1), np.float32(1), np.float64(273.15), np.float32(0))
+if NUMPY_2:
+    NUMBERS += (0, 1, 2, np.int16(3))  # with NumPy 1, the library makes integers as narrow as the array
 OTHERS = ("x", np.array([1.0, 2.0]))
 EARTH = {"units": "K", "scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(-1), "valid_min": np.int16(0)}
 
@@ -82,6 +85,40 @@ def test_files_as_the_reference_unpacks_them() -> None:
     assert same_data(found["p4"], np.array([10.0, 11.0, 12.5, 13.0], "f4"))
     assert same_data(found["si"], np.array([2, 4, 6, 8], "i4"))
     assert same_data(found["u"], np.array([0, 100, 200, 255], "u1"))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("code", ["u1", "i2", "i4"])
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        (2, "i8"),
+        (-1, "i8"),
+        (100_000, "i8"),
+        (0.5, "f8"),
+        (np.int64(2), "i8"),
+        (np.float64(0.5), "f8"),
+    ],
+)
+def test_numbers_without_a_type_are_wide(
+    tmp_path: Path, shape: tuple[int, ...], code: str, scale: Any, expected: str
+) -> None:
+    """Numbers of JSON have no type. NumPy takes them as narrow as the array, in which 200 * 2 is 144."""
+    values = np.full(shape, 200, code)
+    dataset = {"x": values, ".": {"x": {".dims": ["t"][: len(shape)], "scale_factor": scale, "add_offset": scale}}}
+    for suffix in ("ds", "json", "nc", "h5"):
+        if suffix == "h5":
+            pytest.importorskip("h5py")
+        path = tmp_path / f"x.{suffix}"
+        ds.write(path, dataset)
+        found = ds.read(path, unpack=True)
+        assert same_data(np.asarray(found["x"]), values.astype(expected) * scale + scale)
+        assert found["."]["x"][".type"] == np.dtype(expected).name
+
+
+def test_a_number_beyond_all_types_packs_nothing() -> None:
+    assert not packing.is_packed({"scale_factor": 1 << 64}, "int8")
+    assert packing.is_packed({"scale_factor": (1 << 64) - 1}, "int8")
 
 
 def test_floats_are_never_packed() -> None:

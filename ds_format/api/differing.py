@@ -15,7 +15,7 @@ from ..comparison.datasets import DiffOptions, MemorySource, differences
 from ..comparison.records import Differences
 from ..comparison.values import Rule
 from ..dataset import META
-from ..errors import MissingError
+from ..errors import MissingError, UnsupportedError
 from ..model.selection import ALL, Selection, Selector
 from ..views.subset import Subset, open_subset
 from .writing import is_xarray
@@ -113,7 +113,7 @@ def diff(
     >>> ds.diff("one.ds", day, atol=0.5, ignore="units")
     no differences
     """
-    a, b = (one if _is_dataset(one) else drivers.located(one, storage_options, store) for one in (a, b))
+    a, b = (one if _is_dataset(one) else _located(one, storage_options, store) for one in (a, b))
     with opened(a, unpack, skip_unsupported) as left, opened(b, unpack, skip_unsupported) as right:
         names = None if variables is None else [variables] if isinstance(variables, str) else list(variables)
         return compare(
@@ -131,6 +131,13 @@ def diff(
                 progress,
             ),
         )
+
+
+def _located(one: Any, storage_options: Mapping[str, Any] | None, store: Any) -> Any:
+    try:
+        return drivers.located(one, storage_options, store)
+    except TypeError as error:
+        raise UnsupportedError(f"a dataset must be a dict or a file: {error}") from None
 
 
 def rule_of(rtol: float, atol: float) -> Rule:

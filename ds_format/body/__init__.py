@@ -2,6 +2,7 @@
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
 locating     the location of a file that a user names: a path or an address
+arriving     files that are elsewhere, requested before it is their turn
 mapped       a file that is mapped into memory
 stamp        what tells a file from another one that took its name, or from what it was
 target       a file that appears under its name when it is whole

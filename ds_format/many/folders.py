@@ -20,12 +20,13 @@ from ..base import modes
 from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
 from ..body import Address, Location, path_text
+from ..body.arriving import L, arriving
 from ..dataset import META, Dataset
 from ..drivers.alike import DatasetStack
 from ..errors import explained
 from ..views.subset import Path
 from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
-from .reading import L, arriving, contents, datasets
+from .reading import contents, datasets
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"

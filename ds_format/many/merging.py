@@ -17,6 +17,7 @@ from ..base import modes
 from ..base.progress import Progress
 from ..base.text import escape, on_one_line, unescape
 from ..body import Location, path_text
+from ..body.arriving import arriving
 from ..body.body import Body
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
@@ -28,7 +29,6 @@ from ..model.packing import is_packed
 from ..model.selection import Selection, Selector
 from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
 from .pieces import OpenFiles, equal_rows
-from .reading import arriving
 
 if TYPE_CHECKING:
     from ..api.options import MergeOptions, Writable

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import collections
-import contextlib
-import functools
-import hashlib
-import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +15,8 @@ from .. import drivers
 from ..api.files import read
 from ..base.text import keys_of, unescape
 from ..body import Address, Location, path_text
-from ..body.body import FIRST_SIZE, Body
-from ..body.remote.fetching import in_order
+from ..body.arriving import first_bytes, version_number
+from ..body.body import Body
 from ..body.remote.settings import current
 from ..body.stamp import HOST, REPLACED, Stamp
 from ..dataset import META, Dataset
@@ -31,16 +27,12 @@ from ..kernels.files.names import signed
 from ..views.subset import Input, say_missing
 from .pieces import Content, Skip, bytes_of, fail, merge_pieces, no_collection, open_sources, read_pieces
 
-L = TypeVar("L", bound=Location)
-
 SMALL_SIZE = 16 * 1024
 """Maximum size, in bytes, of a file that is read together with others."""
 BATCH = 256
 """Number of files that one call reads, so that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
 """Number of batches that each thread may read ahead."""
-AHEAD_ELSEWHERE = 4
-"""Number of files that each lane may request ahead, if they are elsewhere. Each takes at most `FIRST_SIZE` bytes."""
 
 
 @overload
@@ -246,44 +238,6 @@ def _batches_elsewhere(paths: Sequence[Location]) -> Iterator[Batch]:
                 path.keep(None)
 
 
-def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
-    """Request the first bytes of files side by side, and iterate over their bodies or errors, in order."""
-    lanes = current().lanes
-
-    def request(address: Address) -> Body | Exception:
-        try:
-            body: Body = address.open(FIRST_SIZE)
-        except Exception as error:  # noqa: BLE001 - raised when it is the turn of the file
-            return error
-        return body
-
-    return in_order((functools.partial(request, address) for address in addresses), lanes, AHEAD_ELSEWHERE * lanes)
-
-
-def arriving(paths: Iterable[L]) -> Iterator[L]:
-    """Iterate over paths. The first bytes of files that are elsewhere are requested ahead, side by side."""
-    left, ahead = itertools.tee(paths)
-    bodies = first_bytes(path for path in ahead if isinstance(path, Address))
-    for path in left:
-        if isinstance(path, Address):
-            body = next(bodies)
-            if not isinstance(body, Exception):
-                path.keep(body)
-        yield path
-
-
-@contextlib.contextmanager
-def kept_after(path: Location) -> Iterator[None]:
-    """Open a file that is elsewhere for a `with` block, and keep it for the function that opens it after that."""
-    if isinstance(path, str):
-        yield
-        return
-    body = path.open(FIRST_SIZE)
-    path.keep(body)
-    yield
-    path.keep(body)
-
-
 def _content_of(path: Address, body: Body) -> Content:
     """Return the bytes of a small file. If it must be opened nevertheless, that takes the body."""
     path.keep(body)
@@ -296,12 +250,6 @@ def _row_of(body: Body | Exception) -> StampRow:
     if isinstance(body, Exception):
         return 0, 0, 0
     return body.size, version_number(body.watch.stamp), 0
-
-
-def version_number(stamp: Stamp | None) -> int:
-    """Return a hash of the version of a file that is elsewhere, an int64; 0 if the version is not known."""
-    version = b"" if stamp is None else stamp.digest
-    return int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True) if version else 0
 
 
 def stamp_of(path: str) -> StampRow:

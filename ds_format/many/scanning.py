@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..base import modes
 from ..base.text import hint, unescape
 from ..body import Location, path_text
+from ..body.arriving import kept_after
 from ..dataset import META, as_array, dims
 from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata
@@ -23,7 +24,7 @@ from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.subset import open_group, say_missing
 from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
-from .reading import WatchedFiles, contents, kept_after
+from .reading import WatchedFiles, contents
 
 Entry = Mapping[str, Any]
 NAMING = ("bounds", "climatology")

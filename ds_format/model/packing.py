@@ -119,7 +119,8 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
     Returns
     -------
     ndarray, MaskedArray or scalar
-        With the same shape and mask. NumPy promotes the types: float64, unless scale and offset have a narrower type.
+        With the same shape and mask, in the common dtype of values, scale and offset: float64, unless both have a
+        narrower type. Python's numbers count as int64 and float64, because NetCDF files store them as such.
 
     Examples
     --------
@@ -141,13 +142,22 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
 
 def _linear(data: Any, scale: Any, offset: Any) -> Any:
     """Return `data * scale + offset`, with types promoted in this order. Steps that change nothing are skipped."""
-    if scale is not None and offset is not None:
-        return data.astype(np.asarray(scale).dtype) if scale == 1 and offset == 0 else data * scale + offset
-    if scale is not None and scale != 1:
-        data = data * scale
-    if offset is not None and offset != 0:
-        data = data + offset
+    if scale is not None and offset is not None and scale == 1 and offset == 0:
+        return data.astype(np.asarray(scale).dtype)
+    if scale is not None and (scale != 1 or offset is not None):
+        data = _combined(np.multiply, data, scale)
+    if offset is not None and (offset != 0 or scale is not None):
+        data = _combined(np.add, data, offset)
     return data
+
+
+def _combined(function: Any, data: Any, number: Any) -> Any:
+    """Return `function(data, number)` in the common type of both.
+
+    NumPy adapts Python's numbers to the type of arrays, and NumPy 1 also its own scalars: uint8 * 2 would be uint8. The
+    numbers that files have are int64 or float64 in all formats.
+    """
+    return function(data, number, dtype=np.result_type(data.dtype, np.asarray(number).dtype))
 
 
 def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +188,10 @@ def _record(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """Return whether an attribute is a number that NumPy has a type for."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
+    return isinstance(value, (float, np.integer, np.floating))
 
 
 def _is_unsigned(attrs: Mapping[str, Any]) -> bool:

@@ -17,11 +17,11 @@ from .. import drivers
 from ..base.optional import library
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Location, path_text
+from ..body.arriving import arriving
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
-from ..many.reading import arriving
 from ..many.scanning import JoinOptions
 from ..views import subset
 from ..views.subset import Input

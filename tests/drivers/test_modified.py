@@ -195,8 +195,8 @@ def test_another_program_that_rewrites_an_open_file(tmp_path, suffix):
     [
         ("ds", FileBody, ["read_into", "ranges"]),
         ("nc", ClassicValues, ["_fetch_looked"]),
-        ("nc4", NetCDF4Values, ["_fetch_looked"]),
-        ("h5", PlainValues, ["_fetch_looked"]),
+        ("nc4", NetCDF4Values, ["_whole", "_fetch_looked"]),
+        ("h5", PlainValues, ["_whole", "_fetch_looked"]),
     ],
 )
 def test_a_program_that_rewrites_a_file_while_it_is_read(tmp_path, suffix, cls, methods, monkeypatch):

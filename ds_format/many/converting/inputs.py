@@ -21,11 +21,10 @@ from ... import drivers
 from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
 from ...body import Address, Location, path_text
-from ...body.remote.listing import files_matching, has_wildcard as is_pattern
+from ...body.arriving import arriving, first_bytes, version_number
 from ...body.stamp import Stamp
 from ...errors import DriverError, MissingError, UnsupportedError
 from ...kernels.files.names import is_folder
-from ..reading import arriving, first_bytes, version_number
 
 
 class InputFile(NamedTuple):
@@ -93,7 +92,9 @@ def find_inputs(words: Iterable[Location], outdir: str | None) -> InputFiles:
 def selects_many(word: Location) -> bool:
     """Return whether a word is a pattern that is not the name of a file, or a folder that is not a store."""
     if isinstance(word, Address):
-        return _is_folder(word) or is_pattern(word)
+        from ...body.remote.listing import has_wildcard
+
+        return _is_folder(word) or has_wildcard(word)
     return _has_wildcard(word) or (os.path.isdir(word) and not drivers.is_store(word))
 
 
@@ -107,7 +108,9 @@ def _is_folder(address: Address) -> bool:
 
 def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
     """Return the files that an address selects, sorted: itself, or those in a folder, or the matches of a pattern."""
-    if is_pattern(address):
+    from ...body.remote.listing import files_matching, has_wildcard
+
+    if has_wildcard(address):
         found = files_matching(address)
     elif _is_folder(address):
         found = files_matching(address.sibling("**"))

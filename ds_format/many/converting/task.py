@@ -30,6 +30,7 @@ from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
 from ...body import Address, Location, path_text
+from ...body.arriving import arriving, version_number
 from ...body.body import FIRST_SIZE
 from ...body.stamp import Stamp
 from ...body.target import Target
@@ -38,7 +39,6 @@ from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError, ReplacedError
 from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
-from ..reading import arriving, version_number
 
 INTERVAL = 0.2
 """Seconds after which outcomes are reported, if not all files are converted by then."""

@@ -103,7 +103,8 @@ def outline(file: HDF5File) -> FileOutline:
     FormatError
         If the values of a variable cannot be where the file says, or the library would crash: a group is in itself.
     """
-    file, _ = with_links(file, netcdf=True)
+    if file.links:
+        file, _ = with_links(file, netcdf=True)
     try:
         known = _recent.pop()
     except IndexError:
