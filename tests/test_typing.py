@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import get_type_hints
 
 import pytest
 
+import ds_format
 from ds_format import drivers
 from ds_format.api.options import ConvertOptions, WriteOptions
 
@@ -60,7 +62,11 @@ def test_mypy_finds_wrong_options(tmp_path: Path) -> None:
         "--no-error-summary",
         str(script),
     ]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    # mypy does not ask the finder of an editable installation
+    environment = {**os.environ, "MYPYPATH": str(Path(ds_format.__file__).parents[1])}
+    found = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     lines = [line for line in found.stdout.splitlines() if line.startswith("script.py") and ": error: " in line]
     first = RIGHT.count("\n") + 2
     assert [int(line.split(":")[1]) for line in lines] == list(range(first, first + len(WRONG))), found.stdout
