@@ -1,8 +1,7 @@
 """Access to the bytes of files. Every format reads and writes through this package.
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
-locating     the location of a file that a user names: a path or an address
-arriving     files that are elsewhere, requested before it is their turn
+locating     the location of a file that a user names, a path or an address; requests ahead, for many of them
 mapped       a file that is mapped into memory
 stamp        what tells a file from another one that took its name, or from what it was
 target       a file that appears under its name when it is whole
@@ -11,7 +10,7 @@ lock         who writes to a target
 remote       files that are elsewhere: on web servers, in buckets, in other file systems, in file objects
 
 Nothing in here knows a format. A pipe would keep the process waiting, and a device may never end, so what was opened is
-looked at, and not what the name stood for before. `kernels.files.opening` does so in one call with reading.
+looked at, and not what the name stood for before. `kernels.files.files` does so in one call with reading.
 """
 
 from __future__ import annotations

@@ -1,10 +1,26 @@
-"""The location of a file that a user names: a local path, or an address for everything else."""
+"""The location of a file that a user names, a local path or an address; and requests ahead, for many of them.
+
+Local paths load nothing that only addresses need.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import itertools
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from . import Address, Location
+from .body import FIRST_SIZE, Body
+from .stamp import Stamp
+
+L = TypeVar("L", bound=Location)
+
+AHEAD = 4
+"""Number of files that each lane may request ahead. Each takes at most `FIRST_SIZE` bytes."""
 
 
 def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
@@ -39,3 +55,52 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     from .remote.addresses import address_of
 
     return address_of(path, storage_options, store)
+
+
+def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
+    """Request the first bytes of files side by side, and iterate over their bodies or errors, in order."""
+    from .remote.fetching import in_order
+    from .remote.settings import current
+
+    lanes = current().lanes
+
+    def request(address: Address) -> Body | Exception:
+        try:
+            body: Body = address.open(FIRST_SIZE)
+        except Exception as error:  # noqa: BLE001 - raised when it is the turn of the file
+            return error
+        return body
+
+    return in_order((functools.partial(request, address) for address in addresses), lanes, AHEAD * lanes)
+
+
+def arriving(paths: Iterable[L]) -> Iterator[L]:
+    """Iterate over paths. The first bytes of files that are elsewhere are requested ahead, side by side."""
+    left, ahead = itertools.tee(paths)
+    bodies: Iterator[Body | Exception] | None = None
+    for path in left:
+        if isinstance(path, Address):
+            if bodies is None:
+                bodies = first_bytes(path for path in ahead if isinstance(path, Address))
+            body = next(bodies)
+            if not isinstance(body, Exception):
+                path.keep(body)
+        yield path
+
+
+@contextlib.contextmanager
+def kept_after(path: Location) -> Iterator[None]:
+    """Open a file that is elsewhere for a `with` block, and keep it for the function that opens it after that."""
+    if isinstance(path, str):
+        yield
+        return
+    body = path.open(FIRST_SIZE)
+    path.keep(body)
+    yield
+    path.keep(body)
+
+
+def version_number(stamp: Stamp | None) -> int:
+    """Return a hash of the version of a file that is elsewhere, an int64; 0 if the version is not known."""
+    version = b"" if stamp is None else stamp.digest
+    return int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True) if version else 0

@@ -17,8 +17,8 @@ from ..base import modes
 from ..base.progress import Progress
 from ..base.text import escape, on_one_line, unescape
 from ..body import Location, path_text
-from ..body.arriving import arriving
 from ..body.body import Body
+from ..body.locating import arriving
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError

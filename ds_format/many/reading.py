@@ -15,8 +15,8 @@ from .. import drivers
 from ..api.files import read
 from ..base.text import keys_of, unescape
 from ..body import Address, Location, path_text
-from ..body.arriving import first_bytes, version_number
 from ..body.body import Body
+from ..body.locating import first_bytes, version_number
 from ..body.remote.settings import current
 from ..body.stamp import HOST, REPLACED, Stamp
 from ..dataset import META, Dataset

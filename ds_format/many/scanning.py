@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..base import modes
 from ..base.text import hint, unescape
 from ..body import Location, path_text
-from ..body.arriving import kept_after
+from ..body.locating import kept_after
 from ..dataset import META, as_array, dims
 from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata

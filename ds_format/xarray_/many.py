@@ -17,7 +17,7 @@ from .. import drivers
 from ..base.optional import library
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Location, path_text
-from ..body.arriving import arriving
+from ..body.locating import arriving
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address

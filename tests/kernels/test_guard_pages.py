@@ -1,4 +1,4 @@
-"""Kernels touch no byte beside their buffers: these lie between pages that nobody may read or write."""
+"""Kernels touch no byte beside their buffers: these lie between pages without access."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def guarded(n: int) -> NDArray[np.uint8]:
-    """Return the bytes of `n` pages, which lie between two that nobody may read or write."""
+    """Return the bytes of `n` pages, which lie between two without access."""
     page = mmap.PAGESIZE
     pages = np.frombuffer(mmap.mmap(-1, (n + 2) * page), np.uint8)
     for guard in (pages[:page], pages[-page:]):

@@ -21,7 +21,7 @@ from ... import drivers
 from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
 from ...body import Address, Location, path_text
-from ...body.arriving import arriving, first_bytes, version_number
+from ...body.locating import arriving, first_bytes, version_number
 from ...body.stamp import Stamp
 from ...errors import DriverError, MissingError, UnsupportedError
 from ...kernels.files.names import is_folder

@@ -30,8 +30,8 @@ from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
 from ...body import Address, Location, path_text
-from ...body.arriving import arriving, version_number
 from ...body.body import FIRST_SIZE
+from ...body.locating import arriving, version_number
 from ...body.stamp import Stamp
 from ...body.target import Target
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
