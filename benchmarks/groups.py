@@ -11,6 +11,7 @@ from types import ModuleType
 from .cases import (
     archive,
     claims,
+    codec,
     cold,
     conversion,
     dask_,
@@ -45,6 +46,7 @@ MODULES: tuple[ModuleType, ...] = (
     claims,
     large,
     kinds,
+    codec,
     fifty,
     engine,
     why_not,

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import ds_format as ds
-from ds_format.body.body import MemoryBody
-from ds_format.codec.decode import decode
-from ds_format.codec.encode import encode
-from ds_format.codec.header import VarHeader
 
 from .. import peers
 from ..data import Data, dataset, flags, floats, masked_floats, text
@@ -53,26 +48,6 @@ def write_masked(bench: Bench, folder: Path) -> Trial:
         ],
         size=data["x"].nbytes,
     )
-
-
-def codec(direction: str, kind: str, bench: Bench, folder: Path) -> Trial:
-    """Bytes in memory ↔ array, without a file."""
-    masked = kind == "masked"
-    array: Any = masked_floats(bench.sizes.masked) if masked else flags(bench.sizes.booleans)
-    encoded = encode(array)
-    body = MemoryBody("", bytearray(b"".join(encoded.buffers)), lends=True)
-    var = VarHeader(encoded.type, array.shape, 0, encoded.size, not encoded.type.ordered, masked)
-    packed = np.frombuffer(body.memory, np.uint8)
-    if direction == "decode":
-        ours = calls(OURS, lambda: decode(var, body), array)
-        numpy = calls(NUMPY, lambda: np.unpackbits(packed, count=array.size).view("?"), array, note="np.unpackbits")
-    else:
-        ours = calls(
-            OURS, lambda: encode(array).buffers[-1], np.frombuffer(encoded.buffers[-1], array.dtype if masked else "u1")
-        )
-        numpy = calls(NUMPY, lambda: np.packbits(array), packed, note="np.packbits")
-    copy = calls(COPY, array.copy, array, note="array.copy()")
-    return Trial([ours, copy] if masked else [ours, numpy, copy], size=array.nbytes)
 
 
 def read_booleans(bench: Bench, folder: Path) -> Trial:
@@ -220,17 +195,13 @@ def _written(folder: Path, data: Data) -> tuple[str, str]:
 
 GROUP = Group(
     "Masked values, booleans, strings, byte order",
-    "20 M float64 values, 30 % of them missing; 10 M booleans; 300 k short strings; 20 M big-endian float64 values. "
-    "`read` and `write` mean from and to a file, `decode` and `encode` from and to bytes in memory.",
+    "20 M float64 values, 30 % of them missing; 10 M booleans; 300 k short strings; 20 M big-endian float64 values, "
+    "from and to a file.",
     (
         Case("read masked", read_masked),
         Case("write masked", write_masked),
-        Case("decode masked", partial(codec, "decode", "masked")),
-        Case("encode masked", partial(codec, "encode", "masked")),
         Case("read booleans", read_booleans),
         Case("write booleans", write_booleans),
-        Case("decode booleans", partial(codec, "decode", "booleans")),
-        Case("encode booleans", partial(codec, "encode", "booleans")),
         Case("read masked booleans", read_masked_booleans),
         Case("read strings", read_strings),
         Case("write strings", write_strings),
