@@ -26,7 +26,7 @@ from .. import hdf5
 from ..base import signatures
 from ..base.once import once
 from ..base.text import escape
-from ..body import Opened
+from ..body import Address, Opened
 from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError, Unusual
@@ -259,12 +259,15 @@ class NativeHandle(PositionedHandle):
         The variable, from the header.
     type : str or None
         Name of the ds type.
+    known : tuple of (int, bytes)
+        See `PositionedHandle`.
     """
 
     values: ClassVar[type[NativeValues]]
     """Reads the values of such files."""
     variable: FileVariable
     type: str | None
+    known: tuple[tuple[int, bytes], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -313,8 +316,9 @@ class NativeSource(Opened):
         self.path = body.name
         self.watch = body.watch
         self.size = body.size
-        self._is_far = body.is_far
+        self.is_far = body.is_far
         self.held = 0 if body.memory is None else body.size
+        self._memory = body.memory
         self.meta: Entries = catalog.meta
         self.faults = catalog.faults
         self.variables: Mapping[str, FileVariable] = catalog.variables
@@ -360,7 +364,7 @@ class NativeSource(Opened):
         reads : dict
             Key of a variable → index. Errors are left to `read`.
         """
-        if self._is_far:
+        if self.is_far:
             known = {name: index for name, index in reads.items() if name in self.variables}
             places = [(self.variables[name], self.variables[name].place, index) for name, index in known.items()]
             self._opened.announce(places)
@@ -373,7 +377,14 @@ class NativeSource(Opened):
     def handle(self, name: str) -> NativeHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
         variable, type_name = self._variable(name), self.meta[name][".type"]
-        return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name)
+        return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name, self._known)
+
+    @once
+    def _known(self) -> tuple[tuple[int, bytes], ...]:
+        """The bytes of a remote file that came whole with the first request: a handle needs no request then."""
+        path = self._absolute
+        is_remote = isinstance(path, Address) and path.is_picklable
+        return ((0, bytes(self._memory)),) if is_remote and self.held else ()
 
     @once
     def _absolute(self) -> Any:

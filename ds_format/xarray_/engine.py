@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -17,9 +17,12 @@ from xarray.namedarray.parallelcompat import list_chunkmanagers
 
 from .. import drivers
 from ..base import signatures
+from ..base.dtypes import TYPES
+from ..base.text import unescape
 from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, open_body
-from ..drivers.base import Readable
+from ..dataset import as_array
+from ..drivers.base import OBJECT_SIZE, Readable
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
 from ..model.missing import SENTINEL_ATTRIBUTES
@@ -37,6 +40,8 @@ MIN_STRETCH = 16 << 10
 """Bytes of a chunk that are next to each other in the file. A file is read in smaller steps no faster."""
 MAX_ROWS = 16384
 """Stretches of a chunk."""
+MAX_HELD = 64 << 10
+"""Bytes of a variable of a remote file that is read when the file is opened; `MIN_CHUNKED` for a coordinate."""
 
 
 class ObjectChunks(DaskManager):
@@ -172,11 +177,39 @@ class Flags:
         return np.ma.filled(values, True)
 
 
-def _handle(source: Any, key: str) -> Readable:
+def _handle(source: Any, held: Mapping[str, Readable], key: str) -> Readable:
     """Return what reads a variable for xarray."""
-    entry, found = source.meta[key], source.handle(key)
+    entry = source.meta[key]
+    found = held[key] if key in held else source.handle(key)
     is_flag = not isinstance(source, DsSource) and entry.get(".type") == "bool"
     return Flags(found) if is_flag and entry.keys().isdisjoint(SENTINEL_ATTRIBUTES) else found
+
+
+def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[str, Readable]:
+    """Return variables of a remote file that xarray reads while it opens the file, read together.
+
+    These are coordinates of dimensions, times and bounds (their first and last value), and text (its first value).
+    """
+    if not getattr(source, "is_far", False):
+        return {}
+    bounds = {entry.get("bounds") for entry in found.meta.values()}
+    wanted = []
+    for name, entry in found.meta.items():
+        key = found.keys.get(name)
+        if key is None or key in source.faults or unescape(name) in dropped or entry.get(".size") is None:
+            continue
+        dtype = np.dtype(TYPES[entry[".type"]].code)
+        size = math.prod(entry[".size"]) * (OBJECT_SIZE if dtype.hasobject else dtype.itemsize)
+        is_read = dtype.hasobject or name in bounds or "since" in str(entry.get("units"))
+        if size <= (MIN_CHUNKED if entry[".dims"] == [name] else MAX_HELD if is_read else 0):
+            wanted.append(key)
+    source.announce(dict.fromkeys(wanted))
+    held: dict[str, Readable] = {}
+    for key in wanted:
+        with contextlib.suppress(DsError):  # the handle raises it again if xarray reads the variable
+            values, entry = source.read(key), source.meta[key]
+            held[key] = reading.CopiedArray(as_array(values), entry[".type"], bool(entry.get(".missing")))
+    return held
 
 
 def _source(path: Any) -> Any:
@@ -195,7 +228,8 @@ def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) ->
     where = source.where if isinstance(source, DsSource) else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path
-    opened = reading.opened_dataset(found, partial(_handle, source), options, name)
+    held = _held(source, found, options.dropped)
+    opened = reading.opened_dataset(found, partial(_handle, source, held), options, name)
     opened.encoding["source"] = source.path
     for variable in opened.variables.values():
         stored = None if isinstance(source, DsSource) else variable.encoding.get("chunksizes")

@@ -91,6 +91,15 @@ class HeldArray:
         return part.copy() if isinstance(part, np.ma.MaskedArray) else part
 
 
+class CopiedArray(HeldArray):
+    """A variable in memory that was read from a file: changing what is read changes nothing else."""
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return a copy of the variable or of a part of it."""
+        part = super().read(index)
+        return part.copy() if isinstance(part, np.ndarray) else part
+
+
 @dataclass(frozen=True)
 class Characters:
     """Byte strings → characters, padded with NUL.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format import hdf5
+from ds_format.body.body import MemoryBody
 
 from .server import Server
 
@@ -22,7 +25,7 @@ GRID = np.random.default_rng(3).normal(size=(12, 400, 900)).astype("f4")
 DATASET: dict[str, Any] = {
     "time": np.arange(12.0),
     "names": np.array(["a", "bc", "d"], object),
-    "count": np.ma.MaskedArray([1, 2, 3], [False, True, False]),
+    "count": np.ma.MaskedArray(np.array([1, 2, 3], "i4"), [False, True, False]),
     "grid": GRID,
     ".": {
         "time": {".dims": ["time"], "units": "hours since 2000-01-01"},
@@ -70,6 +73,88 @@ def test_a_chunk_of_dask_takes_one_request(data: bytes, serve: Serve) -> None:
     assert n > 1
     np.testing.assert_array_equal(opened["grid"].compute(scheduler="synchronous").values, GRID)
     assert len(server.requests) == 1 + n
+
+
+def netcdf(folder: Path, dataset: dict[str, Any], **options: Any) -> bytes:
+    ds.write(folder / "x.nc", dataset, **options)
+    return (folder / "x.nc").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "opening", "first"),
+    [({"format": "NETCDF3_CLASSIC"}, 2, 1), ({}, 3, 1), ({"compression": "zlib", "chunks": {"time": 1}}, 3, 2)],
+)
+def test_netcdf_files_take_few_requests(
+    options: dict[str, Any], opening: int, first: int, tmp_path: Path, serve: Serve
+) -> None:
+    entries = {
+        **DATASET["."],
+        "time": {**DATASET["."]["time"], "bounds": "limits"},
+        "limits": {".dims": ["time", "two"]},
+    }
+    limits = np.arange(24.0).reshape(12, 2)
+    # coordinates are behind the grid, which is larger than what comes with the first request
+    dataset = {
+        "grid": GRID,
+        **{key: DATASET[key] for key in ("names", "count", "time")},
+        "limits": limits,
+        ".": entries,
+    }
+    server = serve({"x.nc": netcdf(tmp_path, dataset, **options)})
+    with xarray.open_dataset(server.url("x.nc"), engine="ds") as opened:
+        assert len(server.requests) <= opening  # the first and the last bytes side by side, and other metadata
+        assert opened["time"].values[1] == np.datetime64("2000-01-01T01")
+        assert opened["limits"].values[1, 1] == np.datetime64("2000-01-01T03")
+        assert opened["names"].values.tolist() == ["a", "bc", "d"]
+        assert len(server.requests) <= opening
+        copied = pickle.loads(pickle.dumps(opened))
+        for i, n in ((5, first), (6, 1)):
+            del server.requests[:]
+            np.testing.assert_array_equal(opened["grid"][i].values, GRID[i])
+            assert len(server.requests) == n
+        np.testing.assert_array_equal(copied["grid"][7].values, GRID[7])
+        assert copied["limits"].values[0, 1] == np.datetime64("2000-01-01T01")
+
+
+@pytest.mark.parametrize("options", [{"format": "NETCDF3_CLASSIC"}, {}, {"compression": "zlib", "chunks": {"n": 2}}])
+def test_a_small_netcdf_file_is_requested_once(options: dict[str, Any], tmp_path: Path, serve: Serve) -> None:
+    dataset = {key: DATASET[key] for key in ("names", "count", ".")}
+    dataset["."] = {key: DATASET["."][key] for key in ("names", "count")}
+    server = serve({"x.nc": netcdf(tmp_path, dataset, **options)})
+    opened = xarray.open_dataset(server.url("x.nc"), engine="ds")
+    opened = pickle.loads(pickle.dumps(opened))
+    assert opened["names"].values.tolist() == ["a", "bc", "d"]
+    np.testing.assert_array_equal(opened["count"].values, [1, np.nan, 3])
+    assert sorted(map(str, server.ranges)) == ["(0, 65536)", "(None, 65536)"]
+
+
+def test_what_was_read_when_the_file_was_opened_is_not_changed(tmp_path: Path, serve: Serve) -> None:
+    server = serve({"x.nc": netcdf(tmp_path, DATASET, format="NETCDF3_CLASSIC")})
+    with xarray.open_dataset(server.url("x.nc"), engine="ds", cache=False, decode_times=False) as opened:
+        opened["names"].values[0] = "changed"
+        opened["count"].values[0] = 7
+        assert opened["names"].values[0] == "a" and opened["count"].values[0] == 1
+
+
+def test_a_damaged_variable_that_is_not_wanted_does_not_matter(tmp_path: Path, serve: Serve) -> None:
+    entries = {
+        **DATASET["."],
+        "time": {**DATASET["."]["time"], "bounds": "limits"},
+        "limits": {".dims": ["time", "two"]},
+    }
+    entries["."] = {".netcdf": {"unlimited": ["time"]}}
+    limits = np.arange(24.0).reshape(12, 2)
+    data = netcdf(tmp_path, {**DATASET, "grid": GRID[:, :90], "limits": limits, ".": entries})
+    objects = hdf5.read_file(MemoryBody("x.nc", data), netcdf=True).datasets
+    address = next(each.layout.address for each in objects if each.name == "limits")
+    assert address is not None
+    server = serve({"x.nc": data[:address] + b"0000" + data[address + 4 :]})
+    with xarray.open_dataset(server.url("x.nc"), engine="ds", decode_times=False) as opened:
+        np.testing.assert_array_equal(opened["grid"][5].values, GRID[5, :90])
+        with pytest.raises(ds.FormatError, match=r"x\.nc.*limits"):
+            opened["limits"].values  # noqa: B018
+    with pytest.raises(ds.FormatError, match=r"x\.nc.*limits"):
+        xarray.open_dataset(server.url("x.nc"), engine="ds")
 
 
 def test_options_file_objects_and_groups(data: bytes, serve: Serve) -> None:

@@ -17,7 +17,7 @@ from .. import Address, name_of
 from ..body import Body, MemoryBody
 from ..stamp import Stamp
 from ..target import write_whole
-from .fetching import Fetcher, RemoteBody, open_remote
+from .fetching import Fetcher, HeldBody, RemoteBody, open_remote
 from .filesystems import SystemStore, file_system, system_files_below
 from .handed import body_of, is_handed
 from .objects import SCHEMES, ObjectStore, bucket_store, objects_below
@@ -79,6 +79,8 @@ class RemoteAddress(Address):
     def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
         """Return the body of a file that was opened before; see `Address`."""
         version = stamp.digest.decode() or None
+        if known and len(known[0][1]) == stamp.size:
+            return HeldBody.of(self.name, known[0][1], version)
         return RemoteBody(Fetcher(self.name, self.store(), stamp.size, version, known), 0, stamp.size)
 
     def put(self, buffers: Iterable[Any], *, create: bool = False, durable: bool = False) -> None:

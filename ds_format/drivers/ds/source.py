@@ -81,6 +81,11 @@ class DsSource(Opened):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._file
 
+    @property
+    def is_far(self) -> bool:
+        """Whether each read is a request."""
+        return self._opened.is_far
+
     @once
     def meta(self) -> Metadata:
         """The metadata, from the header."""
@@ -128,7 +133,7 @@ class DsSource(Opened):
         reads : dict
             Key of a variable → index. Errors are left to `read`.
         """
-        if self.body.is_far:
+        if self.is_far:
             with contextlib.suppress(DsError):
                 self._reader.announce([(self.variable(name), index) for name, index in reads.items()])
 
