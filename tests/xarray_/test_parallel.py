@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,15 @@ def test_an_error_leaves_nothing(scheduler: str, is_text: bool, tmp_path: Path) 
     assert (tmp_path / "a.ds").read_bytes() == b"old"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Respond to SIGINT even if the tests run in the background, where a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_an_interrupt_leaves_nothing_and_tasks_that_go_on_make_nothing(scheduler: str, tmp_path: Path) -> None:
     x = da.arange(40, chunks=1).map_blocks(lazy.interrupt, dtype="i8", meta=np.empty(0, "i8"))
