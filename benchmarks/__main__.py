@@ -34,7 +34,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
         "--only", metavar="PATTERN", default="", help="cases whose name has this in it; may have * and ?"
     )
     parser.add_argument("--shown", action="store_true", help="only cases with figures in a table for users")
-    parser.add_argument("--repetitions", metavar="N", type=int, default=None, help="rounds; default 7, smoke 2")
+    parser.add_argument("--repetitions", metavar="N", type=int, default=None, help="rounds; default 7, smoke 1")
     parser.add_argument("--output", metavar="FILE", type=Path, help="also write the report, as .md or .json")
     parser.add_argument("--folder", metavar="DIR", type=Path, help="where files are written; default: in memory")
     parser.add_argument("--disk", metavar="DIR", type=Path, help="where those go that are to lie on a disk")
@@ -96,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
             SMOKE if arguments.smoke else FULL,
             folder,
             worker,
-            arguments.repetitions or (2 if arguments.smoke else 7),
+            arguments.repetitions or (1 if arguments.smoke else 7),
             arguments.zippy,
             arguments.disk or disk.find(),
         )
