@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
+import shutil
 import subprocess
+import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +39,9 @@ MOST_WORKERS = 8
 NARROWING = ("keyword", "lf", "stepwise")
 WATCHING = ("usepdb", "trace")
 """Options of pytest that need the tests in one process."""
+MEMORY = Path("/dev/shm")
+MEMORY_SIZE = 2_000_000_000
+"""Bytes of free space in memory that all tests together need for their files."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,11 +73,49 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         return
     if not option.markexpr:
         option.markexpr = "not slow"
+    use_memory(config)
+    keep_bytecode(config)
     if any(getattr(option, name, None) for name in WATCHING) or option.capture == "no":
         return
     if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and option.dist == "no":
         option.numprocesses = min(MOST_WORKERS, cores())
         option.dist = "worksteal"
+
+
+def use_memory(config: pytest.Config) -> None:
+    """Let tests write to memory if there is space: they flush thousands of files, each in milliseconds on a disk."""
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < MEMORY_SIZE:
+        return
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    patch.setenv("TMPDIR", str(MEMORY))
+    patch.setattr(tempfile, "tempdir", None)  # pytest has already used the folder of before
+
+
+def keep_bytecode(config: pytest.Config) -> None:
+    """Keep compiled modules during the run if Python must not write them next to the sources, as in many containers.
+
+    Otherwise each of the thousands of processes that tests start would compile the package again.
+    """
+    if not sys.dont_write_bytecode:
+        return
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    folder = tempfile.TemporaryDirectory(prefix="ds_format-bytecode-")
+    config.add_cleanup(folder.cleanup)
+    patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    patch.setenv("PYTHONPYCACHEPREFIX", folder.name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """Keep the tests themselves away from the garbage collector, which would traverse them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

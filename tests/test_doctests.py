@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +48,7 @@ def load(name: str) -> ModuleType:
 @pytest.mark.parametrize("name", modules())
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # examples leave folders behind
     monkeypatch.delenv("DS_MODE", raising=False)
     module = load(name)
     for library in NEEDS.get(name, []):

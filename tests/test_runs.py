@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,10 @@ import pytest
 from . import conftest
 
 ROOT = Path(__file__).parents[1]
+
+
+cleanups: list[Callable[[], object]] = []
+"""What runs of `shaped` undo at their end."""
 
 
 def shaped(args: list[str], *, has_xdist: bool = True, **options: Any) -> tuple[int | None, str]:
@@ -32,15 +38,24 @@ def shaped(args: list[str], *, has_xdist: bool = True, **options: Any) -> tuple[
         args=args,
         invocation_params=SimpleNamespace(dir=ROOT),
         pluginmanager=SimpleNamespace(hasplugin=lambda name: has_xdist),
+        add_cleanup=cleanups.append,
     )
     conftest.pytest_cmdline_main(config)
     return option.numprocesses, option.markexpr
 
 
 @pytest.fixture(autouse=True)
-def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def three_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setattr(conftest, "cores", lambda: 3)
+    yield
+    end()
+
+
+def end() -> None:
+    """Undo what runs of `shaped` changed for the tests of the run."""
+    while cleanups:
+        cleanups.pop()()
 
 
 @pytest.mark.parametrize("args", [["tests"], [str(ROOT / "tests")], ["."]])
@@ -72,6 +87,40 @@ def test_a_run_that_is_watched_has_one_process(options: dict[str, Any]) -> None:
 
 def test_a_given_number_of_workers_is_kept() -> None:
     assert shaped(["tests"], numprocesses=0) == (0, "not slow")
+
+
+@pytest.mark.parametrize(
+    ("of_user", "size", "expected"), [(None, 0, "memory"), (None, 2**62, None), ("elsewhere", 0, "elsewhere")]
+)
+def test_files_are_in_memory_if_there_is_space(
+    of_user: str | None, size: int, expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(conftest, "MEMORY", memory)
+    monkeypatch.setattr(conftest, "MEMORY_SIZE", size)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    if of_user is not None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path / of_user))
+    shaped(["tests"])
+    assert os.environ.get("TMPDIR") == (expected and str(tmp_path / expected))
+    if expected == "memory":
+        assert tempfile.gettempdir() == str(memory)
+    end()
+    assert os.environ.get("TMPDIR") == (of_user and str(tmp_path / of_user))
+
+
+def test_processes_keep_bytecode_where_python_must_not_write_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    shaped(["tests"])
+    subprocess.run([sys.executable, "-c", "import ds_format.errors"], check=True, cwd=ROOT)
+    folder = Path(os.environ["PYTHONPYCACHEPREFIX"])
+    assert [*folder.rglob("errors.*.pyc")]
+    end()
+    assert not folder.exists()
+    assert (os.environ["PYTHONDONTWRITEBYTECODE"], "PYTHONPYCACHEPREFIX" in os.environ) == ("1", False)
 
 
 def run(folder: Path, code: str, *options: str) -> subprocess.CompletedProcess[str]:
