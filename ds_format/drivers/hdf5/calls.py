@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import h5py
@@ -16,7 +17,7 @@ from ...errors import DsError, FormatError, UnsupportedError
 from ...model.settings import setting
 from ..library import guard
 from .attributes import CODES, Marker, Native, Unreadable, decoded, stored_attributes
-from .format import CACHE, COMPRESSIONS, LIBVER, MARKER, Kind, StoredType, refused
+from .format import CACHE, COMPRESSIONS, LIBVER, MARKER, SCALE_CLASS, Kind, StoredType, refused
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
@@ -162,6 +163,50 @@ def write_marker(owner: Node, marker: Marker) -> None:
     """Write the marker, if it is not empty; an existing one is replaced."""
     if marker:
         write_value(owner, MARKER, json.dumps(marker))
+
+
+SCALE_USER = np.dtype([("dataset", h5py.ref_dtype), ("dimension", "u4")], align=True)
+"""A dataset that has a scale, and the number of its dimension, in the attribute `REFERENCE_LIST` of the scale."""
+
+
+def make_scale(dataset: Node, name: str) -> None:
+    """Make a dataset a dimension scale (HDF5 Dimension Scale Specification 1.0, sections 3 and 4).
+
+    HDF5's high-level library does this, too. But the wheels of h5py and netCDF4 both have this library, with the same
+    file name in some versions, and a process that loads both then calls the wrong one, which fails. It also reads and
+    writes the list of all datasets of a scale for each of them.
+
+    Parameters
+    ----------
+    dataset : h5py.Dataset
+    name : str
+        netCDF has a text of its own for dimensions without a variable.
+    """
+    for attribute, text in (("CLASS", SCALE_CLASS.encode()), ("NAME", name.encode("utf-8", "surrogateescape"))):
+        kind = h5py.h5t.C_S1.copy()
+        kind.set_size(len(text) + 1)
+        kind.set_strpad(h5py.h5t.STR_NULLTERM)
+        made = h5py.h5a.create(dataset.id, attribute.encode(), kind, h5py.h5s.create(h5py.h5s.SCALAR))
+        made.write(np.array(text, f"S{len(text) + 1}"), mtype=kind)
+
+
+def attach_scales(users: Iterable[tuple[Node, Sequence[Node]]]) -> None:
+    """Attach scales to the dimensions of datasets; see `make_scale`.
+
+    Parameters
+    ----------
+    users : iterable of (dataset, sequence of datasets)
+        Each with the scales of all of its dimensions.
+    """
+    found: dict[str, tuple[Node, list[tuple[Any, int]]]] = {}
+    for dataset, scales in users:
+        rows = np.empty(len(scales), object)
+        for axis, scale in enumerate(scales):
+            rows[axis] = np.array([scale.ref], h5py.ref_dtype)
+            found.setdefault(scale.name, (scale, []))[1].append((dataset.ref, axis))
+        dataset.attrs.create("DIMENSION_LIST", rows, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+    for scale, references in found.values():
+        scale.attrs.create("REFERENCE_LIST", np.array(references, SCALE_USER))
 
 
 def read_value(owner: Node, name: bytes) -> Native:

@@ -27,7 +27,18 @@ from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_size
 from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..slabs import slab_runs
 from .attributes import Marker
-from .calls import OCTETS, Node, create_file, enum_members, file_dtype, write_attributes, write_marker, write_value
+from .calls import (
+    OCTETS,
+    Node,
+    attach_scales,
+    create_file,
+    enum_members,
+    file_dtype,
+    make_scale,
+    write_attributes,
+    write_marker,
+    write_value,
+)
 from .format import (
     COMPRESSIONS,
     IMPOSSIBLE,
@@ -409,7 +420,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         plans = self._plan.variables.values()
         for plan in plans:
             if plan.is_scale:
-                file[plan.path].make_scale(plan.path.rpartition("/")[2])
+                make_scale(file[plan.path], plan.path.rpartition("/")[2])
         unlimited = {
             dim
             for plan in plans
@@ -420,10 +431,9 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
             options = {"maxshape": (None,), "chunks": (max(n, 1),)} if name in unlimited else {}
             # nothing is written, so it takes no space
             scale = file.create_dataset(name, (n,), dtype=np.dtype(">f4"), track_order=True, **options)
-            scale.make_scale(f"{PURE_DIMENSION}{n:10d}")
+            make_scale(scale, f"{PURE_DIMENSION}{n:10d}")
+        attach_scales((file[plan.path], [file[dim] for dim in plan.scales]) for plan in plans if plan.scales)
         for plan in plans:
-            for axis, dim in enumerate(plan.scales):
-                file[plan.path].dims[axis].attach_scale(file[dim])
             if plan.dims and plan.shape is not None and not any(map(IMPOSSIBLE.search, plan.dims)):
                 # for programs that know no scales, as ds-format 5.0.2
                 file[plan.path].attrs.create(LABELS, plan.dims, dtype=h5py.string_dtype())

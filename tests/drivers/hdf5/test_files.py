@@ -226,6 +226,29 @@ with netCDF4.Dataset("a.h5") as a, h5py.File("a.nc") as b:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
+def test_dimension_scales_do_not_need_the_high_level_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that loads h5py 3.15 after netCDF4 1.7.4 calls the wrong one, which cannot make a scale."""
+
+    def fail(*arguments: object) -> None:
+        raise RuntimeError("Unspecified error in H5DSset_scale (return value <0)")
+
+    for name in ("set_scale", "attach_scale"):
+        monkeypatch.setattr(h5py.h5ds, name, fail)
+    variables = {"t": np.arange(2), "x": np.ones((2, 2, 3)), "y": np.ones((3, 2))}
+    meta = {"t": {".dims": ["t"]}, "x": {".dims": ["t", "t", "space"]}, "y": {".dims": ["space", "t"]}}
+    ds.write(tmp_path / "a.h5", {**variables, ".": meta})
+    monkeypatch.undo()
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert h5py.h5ds.get_num_scales(file["x"].id, 2) == 1
+        assert [h5py.h5ds.is_scale(file[name].id) for name in ("t", "space", "x")] == [True, True, False]
+        assert [dim[0].name for dim in file["x"].dims] == ["/t", "/t", "/space"]
+        users = [(file[user].name, int(axis)) for user, axis in file["t"].attrs["REFERENCE_LIST"]]
+        assert users == [("/x", 0), ("/x", 1), ("/y", 1)]
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["x"].dims[1].detach_scale(file["t"])  # the library understands both lists
+        assert len(file["t"].attrs["REFERENCE_LIST"]) == 2
+
+
 def test_only_hdf5_files_load_the_library(tmp_path: Path) -> None:
     code = (
         "import sys, ds_format as ds\nfor n in ('a.nc', 'a.ds'): ds.write(n, {'x': 1})\nsys.exit('h5py' in sys.modules)"
