@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
+import inspect
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,35 @@ MEMORY_SIZE = 2_000_000_000
 """Bytes of free space in memory that all tests together need for their files."""
 
 
+def cases(name: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that runs a test for each value of an argument, and names the value that fails.
+
+    It replaces `parametrize` where hundreds of cases take a millisecond each, as pytest itself does for a test.
+    All cases share the fixtures, and none may skip the others.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(**fixtures: Any) -> None:
+            for value in values:
+                try:
+                    test(**fixtures, **{name: value})
+                except pytest.skip.Exception as skipped:
+                    raise AssertionError(f"{name} = {value!r} skips the other cases") from skipped
+                except (Exception, pytest.fail.Exception) as error:
+                    error.add_note(f"{name} = {value!r}")
+                    raise
+
+        signature = inspect.signature(test)
+        others = [parameter for parameter in signature.parameters.values() if parameter.name != name]
+        run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return run
+
+    values = [*values]
+    assert values
+    return decorate
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--reference-python",
@@ -73,8 +104,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         return
     if not option.markexpr:
         option.markexpr = "not slow"
-    use_memory(config)
-    keep_bytecode(config)
+    surround(config)
     if any(getattr(option, name, None) for name in WATCHING) or option.capture == "no":
         return
     if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and option.dist == "no":
@@ -82,29 +112,21 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.dist = "worksteal"
 
 
-def use_memory(config: pytest.Config) -> None:
-    """Let tests write to memory if there is space: they flush thousands of files, each in milliseconds on a disk."""
-    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < MEMORY_SIZE:
-        return
+def surround(config: pytest.Config) -> None:
+    """Set what makes all tests and the thousands of processes that they start take less, until the end of the run."""
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
-    patch.setenv("TMPDIR", str(MEMORY))
-    patch.setattr(tempfile, "tempdir", None)  # pytest has already used the folder of before
-
-
-def keep_bytecode(config: pytest.Config) -> None:
-    """Keep compiled modules during the run if Python must not write them next to the sources, as in many containers.
-
-    Otherwise each of the thousands of processes that tests start would compile the package again.
-    """
-    if not sys.dont_write_bytecode:
-        return
-    patch = pytest.MonkeyPatch()
-    config.add_cleanup(patch.undo)
-    folder = tempfile.TemporaryDirectory(prefix="ds_format-bytecode-")
-    config.add_cleanup(folder.cleanup)
-    patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-    patch.setenv("PYTHONPYCACHEPREFIX", folder.name)
+    patch.setenv("OPENBLAS_NUM_THREADS", "1")  # threads that NumPy starts as it is imported, and no test needs
+    # Tests flush thousands of files, each of which takes a disk milliseconds.
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_SIZE:
+        patch.setenv("TMPDIR", str(MEMORY))
+        patch.setattr(tempfile, "tempdir", None)  # pytest has already used the folder of before
+    # Where Python must not write compiled modules next to sources, each process would compile the package again.
+    if sys.dont_write_bytecode:
+        folder = tempfile.TemporaryDirectory(prefix="ds_format-bytecode-")
+        config.add_cleanup(folder.cleanup)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", folder.name)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,8 @@ import pytest
 
 import ds_format
 
+from .conftest import cases
+
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "ds_format").rglob("*.py"))
 KERNELS = ROOT / "ds_format" / "kernels"
@@ -76,7 +78,7 @@ def test_reading_a_ds_file_loads_no_netcdf_library(tmp_path: Path) -> None:
     assert not imported(code) & {"netCDF4", "cftime", "h5py", "xarray"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
+@cases("path", MODULES)
 def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> None:
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
@@ -85,7 +87,7 @@ def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> Non
             assert (node.module or "").partition(".")[0] != "ds_format"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
+@cases("path", MODULES)
 def test_each_module_says_what_it_is(path: Path) -> None:
     tree = parse(path)
     assert ast.get_docstring(tree)
@@ -115,7 +117,7 @@ PATHS = sorted(
 NAMES = sorted(set(re.findall(r"\bds_format(?:\.\w+)+", DOCUMENT)))
 
 
-@pytest.mark.parametrize("path", PATHS)
+@cases("path", PATHS)
 def test_paths_in_the_document_exist(path: str) -> None:
     place = ROOT / "ds_format" / path
     assert place.exists() or place.with_suffix(".py").exists()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..conftest import cases
 from . import golden
 
 FILES = sorted(path.name for path in golden.CORRUPT.glob("*.bpk"))
@@ -121,7 +122,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("direct", [False, True], ids=["copied", "mapped"])
-@pytest.mark.parametrize("name", FILES)
+@cases("name", FILES)
 def test_each_is_refused_or_read(name: str, direct: bool, outcome: dict[str, Any]) -> None:
     found = outcome["results"][f"{name} {direct}"]
     told = golden.MANIFEST[name]

@@ -24,6 +24,7 @@ from ds_format.binpickle.format import (
 from ds_format.binpickle.reader import BinPickleFile
 from ds_format.errors import FormatError, IntegrityError, TruncatedError, VersionError
 
+from ..conftest import cases
 from . import golden, made
 
 NONE = bytes.fromhex(
@@ -44,7 +45,7 @@ def test_the_smallest_object() -> None:
     assert header.encode() + b"\x80\x05N." + encode_index(entries) + trailer.encode() == NONE
 
 
-@pytest.mark.parametrize("name", golden.FILES)
+@cases("name", golden.FILES)
 def test_golden_files_are_read_and_written(name: str) -> None:
     expected = golden.expected(name)
     with BinPickleFile(golden.FOLDER / name) as file:

@@ -11,6 +11,7 @@ from ds_format import binpickle
 from ds_format.binpickle import machine
 from ds_format.errors import DsError, FormatError
 
+from ..conftest import cases
 from . import golden
 from .tagged import assert_same, tag
 
@@ -54,7 +55,7 @@ def test_the_machine_alone_loads_it(name: str) -> None:
     check(machine.load(pickle, buffers), entry)
 
 
-@pytest.mark.parametrize("name", STORED)
+@cases("name", STORED)
 def test_a_cut_pickle_is_refused(name: str) -> None:
     pickle, buffers = golden.parts(golden.FOLDER / name)
     for size in range(0, len(pickle), 1 + len(pickle) // 100):

@@ -16,6 +16,7 @@ from ds_format.binpickle import machine
 from ds_format.binpickle.machine import outline
 from ds_format.errors import FormatError, UnsafeError
 
+from ..conftest import cases
 from ..numpy_versions import NUMPY_2
 from . import golden
 from .pickles import DICT, MARK, NONE, Masked, call, get, name, plain, text, whole
@@ -127,7 +128,7 @@ def test_what_is_strange_is_shown(case: str) -> None:
     assert str(node) and json.dumps(node.as_json())
 
 
-@pytest.mark.parametrize("path", [*golden.FILES, *(f"corrupt/{name}" for name in golden.MANIFEST if "pickle" in name)])
+@cases("path", [*golden.FILES, *(f"corrupt/{name}" for name in golden.MANIFEST if "pickle" in name)])
 def test_all_golden_files_can_be_looked_at(path: str) -> None:
     if "no_entries" in path:
         with pytest.raises(FormatError, match="has no object"):

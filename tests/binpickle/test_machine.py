@@ -19,6 +19,7 @@ from ds_format.binpickle.machine import loading
 from ds_format.errors import DsError, FormatError, TruncatedError, UnsafeError
 from ds_format.kernels.pickle.machine import Global
 
+from ..conftest import cases
 from . import pickles
 from .pickles import (
     DICT,
@@ -48,8 +49,8 @@ PLAIN: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=lambda value: None if isinstance(value, int | set) else f"{value!r:.20}")
 @pytest.mark.parametrize("protocol", [4, 5])
+@cases("value", PLAIN)
 def test_plain_values(value: Any, protocol: int) -> None:
     found = machine.load(pickle.dumps(value, protocol))
     assert found == value and type(found) is type(value)

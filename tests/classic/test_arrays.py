@@ -20,13 +20,14 @@ from ds_format.errors import TruncatedError
 from ds_format.kernels.classic import portable, slabs
 from ds_format.kernels.classic.arrays import decode
 
+from ..conftest import cases
 from .files import CODES, NUMBERS, File, Variable, drawn, encode, values
 from .same import exact, in_memory
 
 Read = Callable[..., tuple[NDArray[Any], bool]]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@cases("seed", range(200))
 def test_whole_variables(seed: int) -> None:
     file = drawn(Random(seed))
     data = encode(file)
@@ -98,7 +99,7 @@ def test_the_library_reads_the_same(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("code", NUMBERS)
-@pytest.mark.parametrize("n", [0, 1, 7, 63, 64, 65, 100, 9001, 70_000])
+@cases("n", [0, 1, 7, 63, 64, 65, 100, 9001, 70_000])
 def test_bytes_are_swapped(code: str, n: int) -> None:
     raw = np.frombuffer(Random(n).randbytes(n * np.dtype(code).itemsize), np.dtype(code).newbyteorder(">"))
     array, found = decode(b"xyz" + raw.tobytes(), 3, 0, (n,), np.dtype(code), None)
@@ -160,11 +161,13 @@ def test_sizes_do_not_wrap(shape: tuple[int, ...], step: int) -> None:
         decode(bytes(100), 0, step, shape, np.dtype("i4"), None)
 
 
+MANY_RUNS = ((300_000,), (12,))
+"""More than one buffer of `slabs` holds."""
 STRIDES = [
     ((1000,), (4,)),
     ((1000,), (8,)),
     ((300_000,), (4,)),
-    ((300_000,), (12,)),
+    MANY_RUNS,
     ((5,), (100_000,)),
     ((50, 20), (400, 4)),
     ((50, 20), (400, 12)),
@@ -179,9 +182,15 @@ STRIDES = [
 ]
 
 
-@pytest.mark.parametrize("read", [slabs.read, portable.read])
+@pytest.mark.parametrize(
+    ("read", "shape", "strides"),
+    [
+        *((slabs.read, *each) for each in STRIDES),
+        # a call for each run of bytes, whatever their number
+        *((portable.read, *(each if each is not MANY_RUNS else ((10_000,), (12,)))) for each in STRIDES),
+    ],
+)
 @pytest.mark.parametrize("code", ["i1", "i2", "f4", "f8"])
-@pytest.mark.parametrize(("shape", "strides"), STRIDES)
 def test_any_stride(tmp_path: Path, read: Read, shape: tuple[int, ...], strides: tuple[int, ...], code: str) -> None:
     dtype = np.dtype(code)
     strides = tuple(stride * dtype.itemsize // 4 for stride in strides)

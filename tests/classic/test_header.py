@@ -17,6 +17,7 @@ from ds_format.body.body import Body, FileBody, MemoryBody
 from ds_format.classic import header as headers
 from ds_format.errors import FormatError, TruncatedError
 
+from ..conftest import cases
 from .files import Attribute, File, Variable, drawn, encode
 from .same import at_once, compare, exact, in_memory, slowly
 
@@ -55,14 +56,14 @@ def test_a_header_says_what_there_is(version: int) -> None:
     assert classic.end_of(header.variables[1]) == len(data)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@cases("seed", range(300))
 def test_the_kernel_reads_what_the_grammar_says(seed: int) -> None:
     data = encode(drawn(Random(seed)))
     assert at_once(data, len(data)) == slowly(data, len(data)) != None  # noqa: E711
     compare(data)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@cases("seed", range(200))
 def test_of_mutated_headers_kernel_and_grammar_say_the_same(seed: int) -> None:
     random = Random(seed)
     whole = encode(drawn(random))

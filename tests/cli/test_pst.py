@@ -14,6 +14,8 @@ from hypothesis import given, strategies as st
 
 from ds_format.cli import pst
 
+from ..conftest import cases
+
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "cli" / "pst_cases.json").read_text())
 
 
@@ -29,7 +31,7 @@ def same(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
-@pytest.mark.parametrize("case", CASES["decode"], ids=lambda case: json.dumps(case["words"]))
+@cases("case", CASES["decode"])
 def test_words_are_decoded(case: dict[str, Any]) -> None:
     assert same(plain(case["value"]), pst.decode(case["words"]))
 
@@ -39,7 +41,7 @@ def test_text_is_decoded(case: dict[str, Any]) -> None:
     assert same(plain(case["value"]), pst.decode_text(case["text"]))
 
 
-@pytest.mark.parametrize("case", CASES["encode"], ids=lambda case: json.dumps(case["value"]))
+@cases("case", CASES["encode"])
 def test_values_are_encoded(case: dict[str, Any]) -> None:
     assert case["indent"] == pst.encode(plain(case["value"]))
     assert case["noindent"] == pst.encode(plain(case["value"]), indent=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ..conftest import cases
 from . import hostile_indexes, hostile_objects
 from .damage import Anatomy, Structure
 from .hostile import CASES, base, case
@@ -86,7 +87,7 @@ def _read(paths: list[str]) -> dict[str, Sequence[str]]:
     return {path: told for path, *told in map(json.loads, output.splitlines())}
 
 
-@pytest.mark.parametrize("name", CASES)
+@cases("name", CASES)
 def test_a_hostile_file(name: str, outcomes: dict[str, Sequence[str]]) -> None:
     kind, message = outcomes[name]
     assert kind in CASES[name].kinds, (kind, message)

@@ -12,6 +12,8 @@ from hypothesis import given, strategies as st
 from ds_format.kernels.msgpack.objects import pack, unpack
 from ds_format.kernels.msgpack.walk import find_messages, measure
 
+from ..conftest import cases
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 plain = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | texts | st.binary(max_size=300)
 values = st.recursive(
@@ -63,7 +65,7 @@ def test_a_message_that_is_cut_off(value: Any, data: Any) -> None:
     assert unpack(message[:size], False, {}, hook) is NotImplemented
 
 
-@pytest.mark.parametrize("first", [first for first in range(256) if first != 0xC1])
+@cases("first", [first for first in range(256) if first != 0xC1])
 def test_every_type_is_measured(first: int) -> None:
     lengths = {0xC4: 1, 0xC7: 1, 0xD9: 1, 0xC5: 2, 0xC8: 2, 0xDA: 2, 0xDC: 2, 0xDE: 2, 0xC6: 4, 0xC9: 4, 0xDB: 4}
     lengths |= {0xDD: 4, 0xDF: 4}

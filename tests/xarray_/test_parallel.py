@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,22 @@ da = pytest.importorskip("dask.array", reason="dask is optional")
 delayed_ = pytest.importorskip("dask.delayed", reason="dask is optional")
 parallel = pytest.importorskip("ds_format.xarray_.parallel", reason="dask is optional")
 
-SCHEDULERS = pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
 COMPUTE = pytest.mark.parametrize("compute", [True, False])
 NUMBERS = np.arange(20)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessPoolExecutor]:
+    """Processes of all tests here: each imports dask, which takes a second."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture(params=["synchronous", "threads", "processes"])
+def scheduler(request: pytest.FixtureRequest) -> Iterator[None]:
+    pool = {"pool": request.getfixturevalue("processes")} if request.param == "processes" else {"num_workers": 2}
+    with dask.config.set(scheduler=request.param, **pool):
+        yield
 
 
 def names(folder: Path) -> list[str]:
@@ -78,12 +93,11 @@ def many_kinds() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return {**meta, **{key: {} for key in arrays if key not in meta}}, arrays, expected
 
 
-@SCHEDULERS
+@pytest.mark.usefixtures("scheduler")
 @COMPUTE
-def test_values_are_those_of_the_eager_writer(scheduler: str, compute: bool, tmp_path: Path) -> None:
+def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> None:
     meta, arrays, expected = many_kinds()
-    with dask.config.set(scheduler=scheduler, num_workers=2):
-        write(tmp_path / "a.ds", arrays, compute=compute, meta=meta)
+    write(tmp_path / "a.ds", arrays, compute=compute, meta=meta)
     assert names(tmp_path) == ["a.ds"]
     ds.write(tmp_path / "b.ds", {**expected, ".": meta})
     same(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
@@ -153,12 +167,12 @@ def test_one_task_per_chunk(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.ds"]
 
 
-@SCHEDULERS
+@pytest.mark.usefixtures("scheduler")
 @pytest.mark.parametrize("is_text", [False, True])
-def test_an_error_leaves_nothing(scheduler: str, is_text: bool, tmp_path: Path) -> None:
+def test_an_error_leaves_nothing(is_text: bool, tmp_path: Path) -> None:
     (tmp_path / "a.ds").write_bytes(b"old")
     x = da.from_array(NUMBERS, chunks=4).map_blocks(lazy.fail, dtype="i8", meta=np.empty(0, "i8"))
-    with dask.config.set(scheduler=scheduler, num_workers=2), pytest.raises(ArithmeticError, match="found a 7"):
+    with pytest.raises(ArithmeticError, match="found a 7"):
         write(tmp_path / "a.ds", {"x": x.astype("U9") if is_text else x, "y": da.ones(1000, chunks=1)})
     assert names(tmp_path) == ["a.ds"]
     assert (tmp_path / "a.ds").read_bytes() == b"old"

@@ -15,6 +15,7 @@ from ds_format import binpickle
 from tests.binpickle.golden import FOLDER
 from tests.same import same_data
 
+from ...conftest import cases
 from ...numpy_versions import NUMPY_2
 
 Masked: Any = np.ma.MaskedArray
@@ -210,7 +211,7 @@ def test_own_types_are_refused_by_name(tmp_path: Path) -> None:
     assert "builtins.print" in problem.message
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)
+@cases("path", GOLDEN)
 def test_golden_files_are_read_or_refused(path: Path) -> None:
     said = ""
     with warnings.catch_warnings():
