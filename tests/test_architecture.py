@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import pkgutil
 import re
 import subprocess
@@ -13,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import ds_format
+from benchmarks import house
 
 from .conftest import cases
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted((ROOT / "ds_format").rglob("*.py"))
 KERNELS = ROOT / "ds_format" / "kernels"
 BELOW = {  # which folders of kernels may use which others
     "common": set(),
@@ -33,12 +32,6 @@ BELOW = {  # which folders of kernels may use which others
     "zds": {"common", "json"},
 }
 LIMITS = {"ds_format/**/*.pyx": 500, "ds_format/**/*.py": 600, "tests/**/*.py": 700}
-
-
-@functools.cache
-def parse(path: Path) -> ast.Module:
-    """Return the syntax tree of a module, which is parsed once."""
-    return ast.parse(path.read_text())
 
 
 def names(paths: list[Path]) -> list[str]:
@@ -78,18 +71,18 @@ def test_reading_a_ds_file_loads_no_netcdf_library(tmp_path: Path) -> None:
     assert not imported(code) & {"netCDF4", "cftime", "h5py", "xarray"}
 
 
-@cases("path", MODULES)
-def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> None:
-    for node in ast.walk(parse(path)):
+@cases("module", house.modules())
+def test_the_package_imports_its_own_modules_by_relative_name(module: str) -> None:
+    for node in ast.walk(house.trees()[module]):
         if isinstance(node, ast.Import):
             assert not [alias.name for alias in node.names if alias.name.partition(".")[0] == "ds_format"]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             assert (node.module or "").partition(".")[0] != "ds_format"
 
 
-@cases("path", MODULES)
-def test_each_module_says_what_it_is(path: Path) -> None:
-    tree = parse(path)
+@cases("module", house.modules())
+def test_each_module_says_what_it_is(module: str) -> None:
+    tree = house.trees()[module]
     assert ast.get_docstring(tree)
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from benchmarks import house
 from ds_format.base.text import on_one_line
 from ds_format.errors import DsError
 
@@ -202,12 +203,12 @@ def test_stderr(words: list[str]) -> None:
 def test_what_warns_of_names_escapes_them() -> None:
     """Text that is put together for a warning is that of an error, which escapes names, or passes `on_one_line`."""
     found = []
-    for path in (ROOT / "ds_format").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for module, tree in house.trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warnings_module.warn"):
                 said = node.args[0]
                 values = said.values if isinstance(said, ast.JoinedStr) else []
                 parts = [ast.unparse(each.value) for each in values if isinstance(each, ast.FormattedValue)]
                 if not all(part.startswith(("fault", "error.at(", "describe(")) for part in parts):
-                    found.append(f"{path.name}: {ast.unparse(said)}")
+                    found.append(f"{module}: {ast.unparse(said)}")
     assert not found
