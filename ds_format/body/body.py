@@ -63,6 +63,11 @@ class Body:
     watch = Watch()
     """Tells whether the file was modified since it was opened."""
 
+    @property
+    def at_hand(self) -> list[tuple[int, Any]]:
+        """Buffers of bytes that are in memory, or came with the first request, and where they begin, in order."""
+        return [] if self.memory is None else [(0, self.memory)]
+
     def head(self, size: int) -> bytes | bytearray:
         """Return the first bytes, or all if there are fewer, not to be changed. No byte is read twice."""
         return bytes(self.read(0, min(size, self.size)))

@@ -112,6 +112,9 @@ class NativeValues(Reading):
     def _prepare(self, places: list[Any]) -> None:
         """Read what `_ranges` needs, for all places together."""
 
+    def find_index(self, variable: FileVariable) -> None:
+        """Find where values of a variable are, for its handles, if this needs no request."""
+
     @abstractmethod
     def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return offset and size of each range of bytes that a slab is read from.
@@ -202,6 +205,10 @@ class HDF5Values(NativeValues):
 
     def _prepare(self, places: list[Any]) -> None:
         hdf5.load_indexes(self._body, {id(place): place for place in places}.values())
+
+    def find_index(self, variable: FileVariable) -> None:
+        """Find where values of a variable are; see `NativeValues`."""
+        hdf5.find_index(self._body, variable.place)
 
     def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return hdf5.ranges_of(self._body, place, clipped(slices, place.shape))
@@ -377,6 +384,8 @@ class NativeSource(Opened):
     def handle(self, name: str) -> NativeHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
         variable, type_name = self._variable(name), self.meta[name][".type"]
+        if self.is_far:
+            self._opened.find_index(variable)
         return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name, self._known)
 
     @once

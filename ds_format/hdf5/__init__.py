@@ -12,7 +12,7 @@ From low to high::
 from __future__ import annotations
 
 from ..errors import Unusual
-from .arrays import DatasetPlace, check_size, load_indexes, place_of, ranges_of, stored_of, values
+from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
 from .header import SIGNATURE, content, read_file
 from .links import LeftOut, with_links
 from .records import (
@@ -39,6 +39,7 @@ __all__ = [
     "Unusual",
     "check_size",
     "content",
+    "find_index",
     "load_indexes",
     "place_of",
     "ranges_of",

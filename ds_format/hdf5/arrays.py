@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable
@@ -334,14 +335,23 @@ def load_indexes(body: Body, places: Iterable[DatasetPlace]) -> None:
 
         return parse_or_leave
 
-    for place, found in zip(missing, read_together(body, map(lenient, missing), _known(body)), strict=True):
+    for place, found in zip(missing, read_together(body, map(lenient, missing), body.at_hand), strict=True):
         if found is not None:
             place.chunks = _sorted(*found)
 
 
+def find_index(body: Body, place: DatasetPlace) -> None:
+    """Find the chunks of a dataset if its index is at hand; see `Body.at_hand`. Errors are left to `values`."""
+    if place.layout.chunk is not None and place.chunks is None:
+        with contextlib.suppress(DsError, Unusual):
+            found = _index_parser(place)(body.at_hand, body.size)
+            if not isinstance(found, list):
+                place.chunks = _sorted(*found)
+
+
 def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
     """Find out where the chunks of a dataset are."""
-    return _sorted(*read_known(body, _index_parser(place), _known(body)))
+    return _sorted(*read_known(body, _index_parser(place), body.at_hand))
 
 
 def _sorted(
@@ -376,10 +386,6 @@ def _index_parser(place: DatasetPlace) -> Callable[[Any, int], Any]:
         )
 
     return parse
-
-
-def _known(body: Body) -> list[tuple[int, Any]]:
-    return [] if body.memory is None else [(0, body.memory)]
 
 
 def _from_chunks(body: Body, place: DatasetPlace, slices: tuple[slice, ...]) -> NDArray[Any]:
@@ -451,7 +457,7 @@ def _strings(body: Body, references: NDArray[Any], as_text: bool) -> NDArray[Any
         return read_strings(segments, size, flat, as_text, Unusual)
 
     try:
-        strings[:] = read_known(body, parse, _known(body))
+        strings[:] = read_known(body, parse, body.at_hand)
     except UnicodeDecodeError:
         raise Unusual("strings that are not UTF-8") from None
     return strings.reshape(references.shape)

@@ -67,7 +67,8 @@ def first_bytes(body: Body) -> Segments:
     head = body.head(FIRST_SIZE)
     segments: Segments = [(0, head)]
     if len(head) < body.size:
-        start = max(len(head), body.size - FIRST_SIZE)
+        # whole blocks: no byte before the last ones, which came with the first request of a remote file
+        start = max(len(head), -(-(body.size - FIRST_SIZE) // BLOCK) * BLOCK)
         _read(body, [(start, body.size - start)], segments)
     return segments
 

@@ -174,6 +174,16 @@ class Fetcher:
             while at < len(out):
                 at += self._copy(start + at, out[at:], own)
 
+    def known(self, start: int, size: int) -> list[tuple[int, memoryview]]:
+        """Return the bytes of a part of the file that came when it was opened, and where they begin in this part."""
+        found: list[tuple[int, memoryview]] = []
+        for first, data in self._known:
+            begin = max(first, start + (found[-1][0] + len(found[-1][1]) if found else 0))
+            part = data[begin - first : max(start + size - first, 0)] if begin < first + len(data) else data[:0]
+            if len(part):
+                found.append((begin - start, part))
+        return found
+
     def view(self, start: int, size: int) -> memoryview | None:
         """Return bytes if they are known in one piece of memory."""
         for first, data in self._known:
@@ -316,6 +326,11 @@ class RemoteBody(Body):
     def batch(self) -> int:  # type: ignore[override]
         """Bytes of one request at most."""
         return self._fetcher.settings.piece
+
+    @property
+    def at_hand(self) -> list[tuple[int, Any]]:
+        """Bytes that came when the file was opened, and where they begin."""
+        return [*self._fetcher.known(self.start, self.size)]
 
     def section(self, offset: int, size: int | None = None) -> RemoteBody:
         """Return a part of the same file."""
