@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from .cases.archive import READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY
+from .cases.remote import CHUNK, METADATA, REPORTS, SLAB
 from .ways import (
     BARE,
     BINPICKLE,
+    BYTES,
     CAT,
     COPY,
     DATADINGS,
@@ -27,6 +29,7 @@ from .ways import (
     REFERENCE,
     SAFETENSORS,
     SQLITE,
+    TUNED,
     XARRAY,
     ZARR,
 )
@@ -192,6 +195,28 @@ PERFORMANCE = (
             ),
             Row("mean of 2 GB", ("dask, mean",), {"compared with": (BARE, "(`np.memmap`)")}),
         ),
+    ),
+    Shown(
+        "files on a web server",
+        {
+            "ds_format": OURS,
+            "h5netcdf on fsspec": H5NETCDF,
+            "the same, best blocks": TUNED,
+            "netCDF-C, `#mode=bytes`": BYTES,
+            "Zarr 3": ZARR,
+            "urllib3 alone": BARE,
+        },
+        (
+            Row("a slab of a ds file", (SLAB,)),
+            Row("metadata of a netCDF-4 file", (METADATA,), without=("Zarr 3", "urllib3 alone")),
+            Row("a slab of a netCDF-4 file", (CHUNK,), without=("Zarr 3", "urllib3 alone")),
+            Row(
+                "300 reports, per file",
+                (REPORTS,),
+                without=("h5netcdf on fsspec", "the same, best blocks", "netCDF-C, `#mode=bytes`", "Zarr 3"),
+            ),
+        ),
+        is_turned=True,
     ),
     Shown(
         "samples, documents, objects",

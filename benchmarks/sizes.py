@@ -52,6 +52,13 @@ class Sizes(NamedTuple):
     documents_many: int = 1_000_000
     objects: int = 10_000
     """Number of small arrays in one object."""
+    remote: int = 128_000_000
+    """Bytes of a file on a web server, of which 1/480 is read."""
+    described: int = 9_000_000
+    """Bytes of a netCDF-4 file on a web server whose metadata are read."""
+    remote_reports: int = 300
+    latency: float = 0.02
+    """Seconds from the arrival of a request at that server to its answer."""
     starts: int = 10
     """Minimum number of runs of a program."""
 
@@ -83,5 +90,9 @@ SMOKE = Sizes(
     documents=300,
     documents_many=1_000,
     objects=300,
+    remote=2_000_000,
+    described=500_000,
+    remote_reports=20,
+    latency=0.002,
     starts=3,
 )

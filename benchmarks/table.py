@@ -113,8 +113,8 @@ def rate(speed: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return seconds, or units of 1e6 bytes, as text."""
-    if unit == "MB":
-        return f"{value:.1f} MB"
+    """Return seconds, units of 1e6 bytes, or a number of something else, as text."""
+    if unit != "s":
+        return f"{value:.1f} MB" if unit == "MB" else f"{value:g} {unit.removesuffix('s') if value == 1 else unit}"
     scale, name = next(row for row in UNITS if abs(value) >= row[0])
     return f"{value / (scale or 1e-9):.3g} {name}"

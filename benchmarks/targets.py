@@ -9,11 +9,13 @@ from typing import NamedTuple
 from .cases.archive import READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY
 from .cases.program import HEADER_ONLY
+from .cases.remote import CHUNK, REPORTS, ROUNDS, SLAB, SLAB_BYTES
 from .cases.stations import HEADERS
 from .timing import Result
 from .ways import (
     BARE,
     BINPICKLE,
+    BYTES,
     CAT,
     COPY,
     DATADINGS,
@@ -31,7 +33,9 @@ from .ways import (
     REFERENCE,
     SMALLER,
     SQLITE,
+    TUNED,
     XARRAY,
+    ZARR,
 )
 
 
@@ -54,7 +58,7 @@ class Claim(NamedTuple):
     words: str = ""
     """Text after the numbers; the name of the rival if empty."""
     unit: str = "MB"
-    """`MB` or `s`: unit of `at most`."""
+    """`MB`, `s`, or what is counted: unit of `at most`."""
 
     def text(self) -> str:
         """Return the target as text."""
@@ -90,7 +94,7 @@ def _claim(kind: str, rival: str, bounds: Mapping[str, float], words: str = "") 
 
 def amount(limit: float, unit: str) -> str:
     """Return a limit as text."""
-    return f"{limit:g} MB" if unit == "MB" else f"{limit * 1e3:g} ms"
+    return f"{limit * 1e3:g} ms" if unit == "s" else f"{limit:g} {unit}"
 
 
 def _of_stations(work: str, *limits: float) -> dict[str, float]:
@@ -352,6 +356,26 @@ GOALS: tuple[Goal, ...] = (
                 NETCDF,
                 {"xarray, open a netCDF-4 file of fifty": 2.5, "xarray, load a netCDF-4 file of fifty": 1.5},
             ),
+        ),
+    ),
+    Goal(
+        "a slab of a ds file of 128 MB on a web server that answers after 20 ms: time / bytes",
+        (
+            _claim("faster", H5NETCDF, {SLAB: 5, SLAB_BYTES: 50}, "h5netcdf on fsspec / fewer bytes"),
+            _claim("faster", TUNED, {SLAB: 2}, "it with the best blocks"),
+            _claim("faster", BYTES, {SLAB: 1.5}, "netCDF-C with `#mode=bytes`"),
+            _claim("within", ZARR, {SLAB: 1}, "Zarr 3 with the same chunks"),
+        ),
+    ),
+    Goal(
+        "300 station reports on that server, 32 at a time",
+        (_claim("within", BARE, {REPORTS: 1.3}, "bare urllib3"),),
+    ),
+    Goal(
+        "a netCDF-4 file on that server: metadata of 9 MB / a slab of 128 MB, compressed",
+        (
+            Claim("at most", "", (Bound(ROUNDS, 2),), "rounds of requests", "rounds"),
+            _claim("faster", TUNED, {CHUNK: 3}, "h5netcdf with the best blocks"),
         ),
     ),
     Goal(

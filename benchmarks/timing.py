@@ -37,7 +37,7 @@ class Trial(NamedTuple):
     size: int = 0
     """Bytes of data in one piece, or 0 if a rate is meaningless."""
     unit: str = "s"
-    """`s` or `MB`."""
+    """`s`, `MB`, or what is counted."""
     repetitions: tuple[int, int] = (1, 1000)
     """Minimum and maximum number of rounds."""
     close: Callable[[], object] = lambda: None

@@ -92,6 +92,10 @@ TINY = Sizes(
     documents=10,
     documents_many=20,
     objects=20,
+    remote=300_000,
+    described=100_000,
+    remote_reports=4,
+    latency=0.0005,
     starts=1,
 )
 OPTIONAL = {
@@ -331,7 +335,15 @@ def test_reports_are_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "text"), [(1.5, "s", "1.5 s"), (2e-3, "s", "2 ms"), (3e-9, "s", "3 ns"), (7.25, "MB", "7.2 MB")]
+    ("value", "unit", "text"),
+    [
+        (1.5, "s", "1.5 s"),
+        (2e-3, "s", "2 ms"),
+        (3e-9, "s", "3 ns"),
+        (7.25, "MB", "7.2 MB"),
+        (1.0, "rounds", "1 round"),
+        (105.0, "rounds", "105 rounds"),
+    ],
 )
 def test_quantities(value: float, unit: str, text: str) -> None:
     assert table.quantity(value, unit) == text
