@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import datetime as dt
+import importlib
+import importlib.util
 import pathlib
 import pickle
 import uuid
@@ -19,6 +21,7 @@ from ds_format.errors import DsError, FormatError, UnsafeError
 
 from .pickles import again, call, given, load, name, raw, text
 
+pytz: Any = importlib.import_module("pytz") if importlib.util.find_spec("pytz") else None
 PARIS = zoneinfo.ZoneInfo("Europe/Paris")
 UUID_1 = uuid.UUID("12345678-1234-11ee-8234-0123456789ab")
 VALUES: list[Any] = [
@@ -47,6 +50,33 @@ def test_values_come_back(value: Any) -> None:
 
 def test_time_zones_without_a_cache() -> None:
     assert again(zoneinfo.ZoneInfo.no_cache("Europe/Paris")).key == "Europe/Paris"
+
+
+@pytest.mark.skipif(pytz is None, reason="needs pytz")
+def test_time_zones_of_pytz() -> None:
+    """pandas before version 3 has them in times with a zone."""
+    paris = pytz.timezone("Europe/Paris")
+    assert (
+        again(paris) is paris and again(pytz.utc) is pytz.utc and str(again(pytz.timezone("Etc/GMT+3"))) == "Etc/GMT+3"
+    )
+    twice = dt.datetime(2021, 10, 31, 2, 30)
+    for value in (paris.localize(twice, is_dst=True), paris.localize(twice, is_dst=False)):
+        assert repr(again(value)) == repr(value)
+    value = pytz.FixedOffset(90).localize(twice)
+    assert again(value) == value and again(value).utcoffset() == value.utcoffset()
+    before = len(paris._tzinfos)
+    unknown = load(call("pytz:_p", "Europe/Paris", 1234 * 60, 0, "XYZ"))
+    assert unknown.utcoffset(None) == dt.timedelta(minutes=1234) and unknown.tzname(None) == "XYZ"
+    assert load(call("pytz:_p", "Europe/Paris", 561, 0, "LMT")).zone == "Europe/Paris"
+    assert len(paris._tzinfos) == before
+    with pytest.raises(FormatError, match='no time zone "Europe/Nowhere"'):
+        load(call("pytz:_p", "Europe/Nowhere"))
+
+
+@pytest.mark.skipif(pytz is not None, reason="pytz is installed")
+def test_time_zones_of_pytz_need_it() -> None:
+    with pytest.raises(DsError, match="pip install 'pytz'"):
+        load(call("pytz:_p", "Europe/Paris", 540, 0, "LMT"))
 
 
 def test_a_path_of_the_other_system_is_a_plain_one() -> None:
@@ -84,6 +114,14 @@ LIES = {
     "zone outside": ZONE + b"(" + text("../../etc/passwd") + b"\x88tR",
     "zone, absolute": ZONE + b"(" + text("/etc/passwd") + b"\x88tR",
     "zone that is unknown": ZONE + b"(" + text("Europe/Nowhere") + b"\x88tR",
+    "pytz, outside": call("pytz:_p", "../../etc/passwd"),
+    "pytz, a number": call("pytz:_p", 1),
+    "pytz, days": call("pytz:_p", "Europe/Paris", 90000, 0, "X"),
+    "pytz, 2^70": call("pytz:_p", "Europe/Paris", 2**70, 0, "X"),
+    "pytz, two": call("pytz:_p", "Europe/Paris", 0, "X"),
+    "pytz, name": call("pytz:_p", "Europe/Paris", 0, 0, 0),
+    "pytz, minutes": call("pytz:FixedOffset", 1440),
+    "pytz, half of a minute": call("pytz:FixedOffset", 0.5),
     "decimal": call("decimal:Decimal", "one"),
     "decimal of a number": call("decimal:Decimal", 1),
     "fraction, huge": call("fractions:Fraction", "1e999999999"),

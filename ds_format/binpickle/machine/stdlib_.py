@@ -1,9 +1,9 @@
 """Values of the standard library: times, numbers, identifiers, paths, ranges, and the containers of `collections`.
 
 A pickle makes these containers empty and then fills them. Lists, tuples, dictionaries and sets have opcodes of their
-own.
+own. Time zones of pytz are among the times: pandas had them before version 3.
 
-Sources: `__reduce__` of each in Python 3.8 to 3.13.
+Sources: `__reduce__` of each in Python 3.8 to 3.13, and in pytz 2026.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import zoneinfo
 from functools import partial
 from typing import Any
 
+from ...base.optional import library
 from ...errors import FormatError
 from ...kernels.pickle.machine import Global, Pending
 from .allowed import AllowedName, check, check_ints, check_state, wrong
@@ -108,8 +109,8 @@ def _bytes(what: str, value: Any, size: int) -> bytes:
 def _zone(zone: tuple[Any, ...]) -> datetime.tzinfo | None:
     if not zone:
         return None
-    if len(zone) > 1 or not isinstance(zone[0], (datetime.timezone, zoneinfo.ZoneInfo)):
-        raise wrong("time zone", zone, "a timezone or ZoneInfo")
+    if len(zone) > 1 or not isinstance(zone[0], datetime.tzinfo):
+        raise wrong("time zone", zone, "a time zone")
     return zone[0]
 
 
@@ -158,6 +159,45 @@ def zone_of(key: Any, from_cache: Any) -> zoneinfo.ZoneInfo:
         return zoneinfo.ZoneInfo(key) if from_cache else zoneinfo.ZoneInfo.no_cache(key)
     except zoneinfo.ZoneInfoNotFoundError:
         raise FormatError(f'ZoneInfo: this machine has no time zone "{key}"') from None
+
+
+def _pytz() -> Any:
+    return library("pytz", "pytz", "a time zone of pytz")
+
+
+def pytz_utc() -> datetime.tzinfo:
+    """Replace `pytz._UTC`."""
+    utc: datetime.tzinfo = _pytz().utc
+    return utc
+
+
+def pytz_zone(key: Any, *period: Any) -> datetime.tzinfo:
+    """Replace `pytz._p`: a zone, or one of its periods by seconds from UTC, seconds of summer time, and name.
+
+    The original adds periods that it does not know to the zone, for the whole process. Here they are fixed offsets. The
+    first period, local mean time, stands for the whole zone, and other versions of the database have another offset.
+    """
+    if not ZONE.fullmatch(check("pytz", key, str)):
+        raise FormatError("pytz: found a key that is not in the time zone database")
+    facts: tuple[datetime.timedelta, datetime.timedelta, str] | None = None
+    if period:
+        offset, summer = (datetime.timedelta(seconds=n) for n in check_ints("pytz: period", period[:-1], 2))
+        facts = offset, summer, check("pytz: name of a period", period[-1], str)
+        fixed = datetime.timezone(offset, facts[2])
+    pytz = _pytz()
+    try:
+        zone: datetime.tzinfo = pytz.timezone(key)
+    except pytz.UnknownTimeZoneError:
+        raise FormatError(f'pytz: this machine has no time zone "{key}"') from None
+    if facts is None:
+        return zone
+    known: dict[Any, datetime.tzinfo] = getattr(zone, "_tzinfos", {})
+    return known.get(facts) or (zone if facts[2] == "LMT" else fixed)
+
+
+def pytz_offset(minutes: Any) -> datetime.tzinfo:
+    """Replace `pytz.FixedOffset`."""
+    return datetime.timezone(datetime.timedelta(minutes=check_ints("pytz: minutes", (minutes,))[0]))
 
 
 def decimal_(text: Any) -> decimal.Decimal:
@@ -241,6 +281,9 @@ TABLE: dict[str, AllowedName] = {
     "datetime:timedelta": AllowedName(timedelta, datetime.timedelta),
     "datetime:timezone": AllowedName(timezone, datetime.timezone),
     "zoneinfo:ZoneInfo": AllowedName(value=zoneinfo.ZoneInfo),
+    "pytz:_UTC": AllowedName(pytz_utc),
+    "pytz:_p": AllowedName(pytz_zone),
+    "pytz:FixedOffset": AllowedName(pytz_offset),
     "decimal:Decimal": AllowedName(decimal_, decimal.Decimal),
     "fractions:Fraction": AllowedName(fraction, fractions.Fraction),
     "uuid:UUID": AllowedName(uuid_, uuid.UUID),

@@ -123,7 +123,8 @@ class ObjectStore:
     def _get(self, span: tuple[int, int]) -> Answer:
         try:
             result = self._store.get(self._path, options={"range": span})
-            return Answer(memoryview(_buffer(result)), *_size_and_version(result.meta))
+            facts = _size_and_version(result.meta)  # obstore 0.6 has none after the bytes were taken
+            return Answer(memoryview(_buffer(result)), *facts)
         except Exception as error:
             raise mapped(error) from error
 
