@@ -16,7 +16,7 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.body import Address
 
-from .server import Server
+from .server import Answer, Next, Request, Server
 
 if TYPE_CHECKING:
     from .bucket import Bucket
@@ -52,6 +52,55 @@ def test_s3(bucket: Bucket, data: bytes) -> None:
     check("s3://bucket/folder/x.ds", storage_options=keys(bucket, region_name=bucket.region))
     own = {"access_key_id": bucket.key_id, "secret_access_key": bucket.secret, "endpoint": bucket.endpoint}
     check("s3a://bucket/folder/x.ds", storage_options=own)
+
+
+def dated(request: Request, answer: Next) -> Answer:
+    """Tell a time of modification, without which buckets of Google and Azure are not read."""
+    return answer(request).having(Last_Modified="Mon, 01 Jan 2024 00:00:00 GMT")
+
+
+@pytest.mark.parametrize(
+    ("address", "path", "options"),
+    [
+        ("gs://b/x.ds", "b/x%2Eds", {"token": "anon", "project": "p", "endpoint_url": "HOST"}),
+        ("gcs://b/x.ds", "b/x%2Eds", {"skip_signature": True, "base_url": "HOST"}),
+        ("az://b/x.ds", "me/b/x.ds", {"anon": True, "account_name": "me", "endpoint": "HOST/me"}),
+        ("abfs://b/x.ds", "me/b/x.ds", {"connection_string": "AccountName=me;AccountKey=a2V5;BlobEndpoint=HOST/me"}),
+    ],
+)
+def test_google_and_azure(address: str, path: str, options: dict[str, Any], data: bytes, serve: Serve) -> None:
+    pytest.importorskip("obstore")
+    server = serve({path: data}, dated)
+    host = server.url().rstrip("/")
+    given = {name: value.replace("HOST", host) if isinstance(value, str) else value for name, value in options.items()}
+    check(address, storage_options=given)
+    is_signed = bool(server.received("Authorization", "127.0.0.1"))
+    assert is_signed == ("connection_string" in options)
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "message"),
+    [
+        ("s3://b/x.ds", {"nonsense": 1}, "nonsense"),
+        ("gs://b/x.ds", {"token": "/absent.json"}, "/absent.json"),
+        ("gs://b/x.ds", {"token": {"type": "service_account"}}, "service account"),
+        ("az://b/x.ds", {"anon": True}, "[Aa]ccount"),
+        ("nonsense://b/x.ds", {}, "nonsense"),
+    ],
+)
+def test_refused_options_are_not_tried_again(
+    address: str, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("obstore")
+    ds.write(tmp_path / "x.ds", {"x": np.arange(3)})
+    for call in (
+        lambda: ds.read(address, storage_options=options),
+        lambda: ds.readdir(address.removesuffix("/x.ds"), storage_options=options),
+        lambda: ds.convert(tmp_path / "x.ds", address, storage_options=options),
+    ):
+        with pytest.raises(OSError, match=rf"{message}.*{address.removesuffix('/x.ds')}") as caught:
+            call()
+        assert type(caught.value) in (OSError, FileNotFoundError) and "attempts" not in str(caught.value)
 
 
 def test_s3_without_rights_or_object(bucket: Bucket, data: bytes) -> None:

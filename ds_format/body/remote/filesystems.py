@@ -6,19 +6,26 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...base.optional import library
-from .stores import EXTRA, Answer, FileRecord, mapped
+from ...errors import plain_name
+from .stores import EXTRA, Answer, FileRecord, mapped, refused
 
 VERSIONS = ("ETag", "etag", "md5", "generation", "LastModified", "last_modified", "mtime", "created", "CRC")
 """Properties that file systems report of a file and that differ if its content does, best first."""
 
 
 def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the file system of fsspec for an address, and the path in it."""
+    """Return the file system of fsspec for an address, and the path in it.
+
+    Raises
+    ------
+    OSError
+        If fsspec does not know the address or an option, or cannot connect.
+    """
     fsspec = library("fsspec.core", EXTRA, f"the address {url.partition('?')[0]}")
     try:
         system, path = fsspec.url_to_fs(url, **options)
     except Exception as error:
-        raise mapped(error) from error
+        raise refused(error, plain_name(url)) from error
     return system, path
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...base.optional import library
+from ...errors import plain_name
 from .settings import current
-from .stores import EXTRA, Answer, FileRecord, mapped
+from .stores import EXTRA, Answer, FileRecord, mapped, refused
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "abfs", "abfss": "abfss"}
 """Schemes of addresses of buckets, and those that obstore knows for them."""
@@ -21,6 +23,13 @@ KEYS = {
     "profile": "profile",
 }
 """Names of options that s3fs and others have → those of obstore."""
+CONNECTION = {
+    "AccountName": "account_name",
+    "AccountKey": "account_key",
+    "SharedAccessSignature": "sas_token",
+    "BlobEndpoint": "endpoint",
+}
+"""Fields of a connection string of Azure → options of obstore."""
 
 
 def bucket_store(url: str, options: Mapping[str, Any], timeout: float | None = None) -> tuple[Any, str]:
@@ -42,21 +51,47 @@ def bucket_store(url: str, options: Mapping[str, Any], timeout: float | None = N
     obstore = library("obstore.store", EXTRA, "addresses of buckets")
     scheme, _, rest = url.partition("://")
     bucket, _, path = rest.partition("/")
-    config: dict[str, Any] = {}
-    for name, value in {**options.get("client_kwargs", {}), **options}.items():
-        if name != "client_kwargs":
-            config[KEYS.get(name, name)] = value
+    given = {**options.get("client_kwargs", {}), **options}
+    given.pop("client_kwargs", None)
+    known = SCHEMES[scheme.lower()]
+    if known == "gs":
+        given = _of_gcsfs(given)
+    elif known != "s3":
+        given = _of_adlfs(given)
+    config = {KEYS.get(name, name): value for name, value in given.items()}
     seconds = f"{timeout or current().timeout:g}s"
     client: dict[str, Any] = {"timeout": seconds, "connect_timeout": seconds, **config.pop("client_options", {})}
-    if str(config.get("endpoint", "")).startswith("http://"):
+    if str(config.get("endpoint", config.get("base_url", ""))).startswith("http://"):
         client["allow_http"] = True
     try:
-        address = f"{SCHEMES[scheme.lower()]}://{bucket}"
+        address = f"{known}://{bucket}"
         # requests are repeated by us, within the time allowed
         store = obstore.from_url(address, client_options=client, retry_config={"max_retries": 0}, **config)
     except Exception as error:
-        raise mapped(error) from error
+        raise refused(error, plain_name(url)) from error
     return store, path
+
+
+def _of_gcsfs(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options for Google, of which some may be those of gcsfs."""
+    found = {name: value for name, value in options.items() if name not in ("token", "project", "endpoint_url")}
+    token = options.get("token")
+    if token == "anon":
+        found["skip_signature"] = True
+    elif isinstance(token, Mapping):
+        found["service_account_key"] = json.dumps(dict(token))
+    elif token is not None and token not in ("google_default", "cloud"):  # which are looked for anyway
+        found["application_credentials"] = token
+    if "endpoint_url" in options:
+        found["base_url"] = options["endpoint_url"]
+    return found
+
+
+def _of_adlfs(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options for Azure, of which one may be a connection string, as adlfs takes it."""
+    found = {name: value for name, value in options.items() if name != "connection_string"}
+    fields = (part.partition("=") for part in str(options.get("connection_string", "")).split(";"))
+    return {CONNECTION[name]: value for name, _, value in fields if name in CONNECTION} | found
 
 
 def objects_below(store: Any, path: str, *, recursive: bool) -> Iterator[FileRecord]:

@@ -109,6 +109,8 @@ def repeated(request: Callable[[], T], name: str, what: str) -> T:
         except DsError:
             raise
         except OSError as error:
+            if error.filename == name:
+                raise
             raise _described(error, name, what) from error
         if i == settings.retries or time.monotonic() + wait > end:
             break
@@ -144,6 +146,19 @@ def mapped(error: Exception) -> OSError:
     if isinstance(error, (ValueError, TypeError, NotImplementedError)) or "NotSupported" in kinds:
         return OSError(errno.EINVAL, message)
     return TemporaryFailure(message)
+
+
+def refused(error: Exception, name: str) -> OSError:
+    """Return the error for the user in place of an exception of a library that does not take an address or its options.
+
+    Parameters
+    ----------
+    error : Exception
+    name : str
+        The address, for messages.
+    """
+    found = mapped(error)
+    return OSError(found.errno or getattr(error, "errno", None) or errno.EINVAL, found.strerror or str(found), name)
 
 
 def first_line(error: BaseException) -> str:
