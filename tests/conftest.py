@@ -7,7 +7,6 @@ import gc
 import importlib.util
 import inspect
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,13 +111,20 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.dist = "worksteal"
 
 
+def has_memory() -> bool:
+    """Return whether tests can write to memory, and load or run what they compile there."""
+    if not os.access(MEMORY, os.W_OK):
+        return False
+    status = os.statvfs(MEMORY)
+    return status.f_bavail * status.f_frsize >= MEMORY_SIZE and not status.f_flag & getattr(os, "ST_NOEXEC", 0)
+
+
 def surround(config: pytest.Config) -> None:
     """Set what makes all tests and the thousands of processes that they start take less, until the end of the run."""
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setenv("OPENBLAS_NUM_THREADS", "1")  # threads that NumPy starts as it is imported, and no test needs
-    # Tests flush thousands of files, each of which takes a disk milliseconds.
-    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_SIZE:
+    if "TMPDIR" not in os.environ and has_memory():  # tests flush thousands of files, each in milliseconds on a disk
         patch.setenv("TMPDIR", str(MEMORY))
         patch.setattr(tempfile, "tempdir", None)  # pytest has already used the folder of before
     # Where Python must not write compiled modules next to sources, each process would compile the package again.

@@ -110,6 +110,16 @@ def test_files_are_in_memory_if_there_is_space(
     assert os.environ.get("TMPDIR") == (of_user and str(tmp_path / of_user))
 
 
+def test_files_are_not_where_nothing_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers may forbid it for shared memory; some tests compile a library."""
+    status = SimpleNamespace(f_bavail=2**30, f_frsize=4096, f_flag=0)
+    monkeypatch.setattr(conftest, "MEMORY", tmp_path)
+    monkeypatch.setattr(os, "statvfs", lambda path: status)
+    assert conftest.has_memory()
+    status.f_flag = os.ST_NOEXEC
+    assert not conftest.has_memory()
+
+
 def test_processes_keep_bytecode_where_python_must_not_write_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
