@@ -138,6 +138,10 @@ class Unusual(Exception):
         self.reason = reason
 
 
+class NotInHeaderError(Unusual):
+    """Metadata that the header alone does not give without code for values: the file must be opened."""
+
+
 def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFoundError:
     """Let the error of a file that does not exist say why: its name is an address, or its folder does not exist.
 

@@ -1,9 +1,40 @@
 """The types of a ds variable: ds name ↔ NumPy dtype ↔ bits per value ↔ has a byte order.
 
-Nothing here imports NumPy, so that a header can be listed without it.
+Nothing here imports NumPy, so that a header can be listed without it: modules that use it rarely have `np` from here.
 """
 
-from typing import NamedTuple
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "FLOAT16",
+    "HDF5",
+    "MAX_COUNT",
+    "NETCDF",
+    "PACKED",
+    "RECORDS",
+    "TYPES",
+    "TYPE_OF_CODE",
+    "Type",
+    "TypedNumbers",
+    "np",
+]
+
+
+class _NumPy:
+    """NumPy, which takes longer to load than most commands to run. It is loaded when something of it is used first."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module("numpy"), name)
+        setattr(self, name, found)  # later uses take no time
+        return found
+
+
+if not TYPE_CHECKING:
+    np = _NumPy()
 
 
 class Type(NamedTuple):
@@ -54,6 +85,32 @@ FLOAT16 = _row("float16", "f2", 16, True)
 
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
+
+
+MAX_COUNT = 2**62
+"""Maximum number of values along an axis, and of chunks of a shape, written or not."""
+
+
+class TypedNumbers:
+    """Numbers of an attribute without NumPy, in place of a scalar or an array of it.
+
+    Attributes
+    ----------
+    values : int, float or list of these
+    dtype : Type
+        As stored.
+    """
+
+    __slots__ = ("dtype", "values")
+
+    def __init__(self, values: Any, code: str):
+        self.values = values
+        self.dtype = FLOAT16 if code == FLOAT16.code else TYPE_OF_CODE[code]
+
+    def tolist(self) -> Any:
+        """Return a list of numbers, or one number."""
+        return self.values
+
 
 NETCDF, HDF5 = RECORDS = (".netcdf", ".hdf5")
 """Properties with the storage of a variable in a NetCDF or HDF5 file; see `model.settings`."""

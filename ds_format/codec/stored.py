@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.dtypes import MAX_COUNT
 from ..errors import FormatError
 
 if TYPE_CHECKING:
     from .filters import ChunkFilter
-
-MAX_COUNT = 2**62
-"""Maximum number of values along an axis, and of chunks of a shape, written or not."""
 
 
 class StoredChunks(NamedTuple):

@@ -483,6 +483,8 @@ def size_of(path: Any) -> int:
 def meta(path: Any) -> Metadata:
     """Return the metadata of a file from its header alone, importing only what the format needs for this.
 
+    Numbers of attributes may be `base.dtypes.TypedNumbers`.
+
     Raises
     ------
     OSError
@@ -492,8 +494,9 @@ def meta(path: Any) -> Metadata:
     """
     path = located(path)
     format = find_existing(path)
-    if format.meta is not None:
-        return format.meta(path)
+    found = None if format.meta is None else format.meta(path)
+    if found is not None:
+        return found
     source = open_source(path, format)
     try:
         return dict(source.meta)

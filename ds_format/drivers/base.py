@@ -374,6 +374,8 @@ class LossWarning(UserWarning):
     """Information of a dataset that a file does not contain, or contains differently."""
 
 
-def warn(message: str, path: str, variable: str | None = None) -> None:
-    """Issue a `LossWarning` that names file and variable, in the form of the package's errors."""
-    warnings.warn(str(DsError(message, path=path, variable=variable)), LossWarning, stacklevel=3)
+def warn(
+    message: str, path: str | None = None, variable: str | None = None, *, category: type[LossWarning] = LossWarning
+) -> None:
+    """Issue a warning that names file and variable, in the form of the package's errors."""
+    warnings.warn(str(DsError(message, path=path, variable=variable)), category, stacklevel=3)

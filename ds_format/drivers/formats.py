@@ -83,8 +83,9 @@ class Format(NamedTuple):
     """Imports the driver. Call `drivers.load` instead, which does this once."""
     title: str = ""
     """The usual name of the format, for messages."""
-    meta: Callable[[Any], Metadata] | None = None
-    """Called with a path; returns the metadata, with fewer imports than `load`."""
+    meta: Callable[[Any], Metadata | None] | None = None
+    """Called with a path; returns the metadata, with fewer imports than `load`. None: only an open `Source` has them.
+    Numbers of attributes may be `base.dtypes.TypedNumbers`."""
     marks: tuple[bytes, ...] = ()
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
@@ -258,13 +259,19 @@ def _json() -> Driver:
 
 
 def _netcdf() -> Driver:
-    from .netcdf import check, create, open, read, title
+    from .netcdf import opening
 
-    return Driver(open, create, read, check=check, title=title)
+    return Driver(opening.open, opening.create, opening.read, check=opening.check, title=opening.title)
+
+
+def _netcdf_meta(path: Any) -> Metadata | None:
+    from .netcdf import header as netcdf_header
+
+    return netcdf_header.meta(path)
 
 
 def _small_netcdf() -> SmallFiles:
-    from .netcdf.small import SMALL
+    from .netcdf.opening import SMALL
 
     return SMALL
 
@@ -365,6 +372,7 @@ BUILT_IN = {
             (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
             _netcdf,
             title="NetCDF",
+            meta=_netcdf_meta,
             marks=signatures.CLASSIC_NETCDF,
             recognises=_is_netcdf4,
             small=_small_netcdf,

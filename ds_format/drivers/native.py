@@ -15,7 +15,7 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -81,7 +81,7 @@ class NativeValues(Reading):
             if found is not None:
                 return self._finished(variable, *found) if found[1] else found[0]
         if variable.place is not place:
-            variable = replace(variable, place=place)
+            variable = variable._replace(place=place)
         return super().read_variable(variable, None)
 
     def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:

@@ -11,9 +11,10 @@ From low to high::
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Unusual
-from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
-from .header import SIGNATURE, content, read_file
+from .header import SIGNATURE, check_dataset, content, read_file, read_header
 from .links import LeftOut, with_links
 from .records import (
     HDF5Attribute,
@@ -24,6 +25,9 @@ from .records import (
     HDF5Layout,
     HDF5Type,
 )
+
+if TYPE_CHECKING:
+    from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
 
 __all__ = [
     "SIGNATURE",
@@ -37,6 +41,7 @@ __all__ = [
     "HDF5Type",
     "LeftOut",
     "Unusual",
+    "check_dataset",
     "check_size",
     "content",
     "find_index",
@@ -44,7 +49,18 @@ __all__ = [
     "place_of",
     "ranges_of",
     "read_file",
+    "read_header",
     "stored_of",
     "values",
     "with_links",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what reads values, which the metadata do not need."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import arrays
+
+    found = globals()[name] = getattr(arrays, name)
+    return found

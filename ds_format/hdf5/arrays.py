@@ -24,20 +24,18 @@ from ..codec.filters import (
     simple_filters,
 )
 from ..codec.slab_reading import locate_chunks, read_strided, slab_reader, strided_ranges
-from ..codec.stored import MAX_COUNT, Stored, StoredChunks
+from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
 from ..kernels.hdf5.indexes import find_chunks
 from ..kernels.hdf5.small import read_chunked, read_listed
 from ..kernels.hdf5.strings import read_strings
+from .header import check_dataset
 from .reading import read_known, read_together
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 
-REFERENCE = np.dtype("V16")
+REFERENCE = "|V16"
 """A string of variable length: how long it is, and where in the file."""
-
-MAX_CHUNK_SIZE = 2**32
-"""Bytes of a chunk in memory."""
 
 SMALL_SIZE = 1024 * 1024
 """Bytes of an array up to which threads do not gain."""
@@ -94,33 +92,15 @@ def place_of(dataset: HDF5Dataset) -> DatasetPlace:
     Unusual
         If a library shall read the values: for their type, their filters or their layout.
     """
-    type_, shape, layout = dataset.type, dataset.shape, dataset.layout
-    if type_.kind in ("number", "enum", "text") and type_.dtype is not None:
-        dtype, is_big = _native(type_.dtype)
-    elif type_.kind == "string":
-        dtype, is_big = _native(REFERENCE)
-    else:
-        raise Unusual(f"values of the type {type_.kind}")
-    if shape is None:
-        raise Unusual("a dataset without values")
-    if layout.kind == "unusual":
-        raise Unusual("a layout of several datasets or files")
-    item_size = dtype.itemsize
+    shape, size = check_dataset(dataset)
+    type_, layout = dataset.type, dataset.layout
+    dtype, is_big = _native(REFERENCE if type_.code is None else type_.code)
+    item_size, simple = dtype.itemsize, None
     if item_size != type_.size:
         raise FormatError(f"datatype: found values of {type_.size} bytes, expected {item_size}")
-    size = math.prod(shape) * item_size
-    if size > MAX_COUNT or (shape and max(shape) > MAX_COUNT):
-        raise Unusual("more values than can be counted")
-    fill, simple = dataset.fill, None
     filters: tuple[ChunkFilter, ...] = ()
-    if fill is not None and len(fill) != item_size:
-        raise FormatError(f"fill value: found {len(fill)} bytes, expected {item_size}")
     if layout.chunk is not None:
-        filters, simple = _filters(dataset.filters, layout.chunk, len(shape), item_size)
-        if layout.size != item_size:
-            raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
-    elif layout.size < size and layout.address is not None:
-        raise FormatError(f"layout: found {layout.size} bytes of values, expected {size}")
+        filters, simple = _filters(dataset.filters, item_size)
     return DatasetPlace(
         dtype,
         is_big,
@@ -129,27 +109,22 @@ def place_of(dataset: HDF5Dataset) -> DatasetPlace:
         layout,
         filters,
         simple if layout.index == "btree1" and size <= SMALL_SIZE else None,
-        fill,
+        dataset.fill,
         size,
         type_.padding,
     )
 
 
 @lru_cache(256)
-def _native(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], bool]:
-    """Return a dtype in native byte order, and whether the given one is big-endian."""
+def _native(code: str) -> tuple[np.dtype[Any], bool]:
+    """Return a dtype in native byte order, and whether the one of a code is big-endian."""
+    dtype = np.dtype(code)
     return dtype.newbyteorder("="), dtype.isnative == (sys.byteorder == "big")
 
 
 @lru_cache(256)
-def _filters(
-    filters: tuple[HDF5Filter, ...], chunk: tuple[int, ...], rank: int, item_size: int
-) -> tuple[tuple[ChunkFilter, ...], SimpleFilters | None]:
-    """Return the filters of chunks, and how one kernel undoes them, after checks of the shape of a chunk."""
-    if len(chunk) != rank or 0 in chunk:
-        raise FormatError(f"layout: found chunks of the shape {chunk}, expected {rank} numbers that are not 0")
-    if math.prod(chunk) * item_size > MAX_CHUNK_SIZE:
-        raise Unusual("chunks of more than 4 GiB")
+def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[ChunkFilter, ...], SimpleFilters | None]:
+    """Return the filters of chunks, and how one kernel undoes them."""
     found = []
     for each in filters:
         filter_ = find_filter(each.number, each.values)

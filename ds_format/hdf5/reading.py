@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-
+from ..base.dtypes import np
 from ..body.body import FIRST_SIZE, Body
 
 BLOCK = 4096
@@ -76,10 +75,13 @@ def first_bytes(body: Body) -> Segments:
 def _read(body: Body, needed: list[tuple[int, int]], segments: Segments) -> None:
     """Read ranges, as many as possible at a time, and put them among what is known."""
     places = _missing(sorted(_blocks(needed, body)), segments)
-    outs = [bytearray(stop - start) for start, stop in places]
-    offsets = np.array([start for start, _ in places], np.int64)
-    sizes = np.array([stop - start for start, stop in places], np.int64)
-    body.ranges(offsets, sizes, outs)
+    outs: list[Any] = [bytearray(stop - start) for start, stop in places]
+    if len(places) == 1 and not body.is_far:
+        body.read_into(places[0][0], outs[0])
+    else:
+        offsets = np.array([start for start, _ in places], np.int64)
+        sizes = np.array([stop - start for start, stop in places], np.int64)
+        body.ranges(offsets, sizes, outs)
     read = [(start, out) for (start, _), out in zip(places, outs, strict=True)]
     segments[:] = _joined(sorted([*segments, *read], key=_start))
 

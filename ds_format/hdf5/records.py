@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 
 class HDF5Type(NamedTuple):
     """A datatype message."""
 
     kind: str
     """`number`, `text` (strings of fixed length), `string` (strings of variable length), `enum`, `reference` (to
-    objects), or, without a dtype, a type that ds does not have: `compound`, `sequence` (variable length), `opaque`,
+    objects), or, without a code, a type that ds does not have: `compound`, `sequence` (variable length), `opaque`,
     `bitfield`, `time`, `array`, `unusual number`."""
-    dtype: np.dtype[Any] | None
-    """In the byte order of the file, of numbers and enums; `S` with the size of text; else None."""
+    code: str | None
+    """As `str` of a NumPy dtype: of numbers and enums in the byte order of the file (`<f4`, `|i1`); `|S` with the size
+    of text; else None."""
     size: int
     """Bytes of one element in the file."""
     members: tuple[tuple[str, int], ...] | None = None
@@ -96,7 +95,7 @@ class HDF5Dataset(NamedTuple):
     """NumPy scalars, (N,) arrays in native byte order, `str`, lists of `str`, or an `HDF5Attribute`, also if there are
     several axes. Without a value: the empty string, or None. Text of variable length ends before its first NUL, text of
     fixed length as its type says. Bytes that are not UTF-8 are kept as `surrogateescape` does. In creation order if it
-    is tracked, else sorted by name. DIMENSION_LIST is left out.
+    is tracked, else sorted by name. DIMENSION_LIST is left out. `header.read_header` gives other numbers.
 
     As netCDF has them: Those of shape (1,) are like those of shape (). Numbers without a value are an empty array.
     Text ends before its first NUL; one of fixed length and shape () before the NULs at its end. If the creation order

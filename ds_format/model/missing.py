@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base import threads
-from ..base.dtypes import NETCDF, TYPES
+from ..base.dtypes import NETCDF, TYPES, TypedNumbers, np
+from ..errors import NotInHeaderError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BLOCK = 256 * 1024
 """Values that are compared at a time, few enough for the caches of a core."""
@@ -34,7 +35,7 @@ DEFAULT_FILLS = {
 }
 """Default fill values of the NetCDF library (`NC_FILL_...` in netcdf.h), which values have that were never written."""
 
-Sentinels = list[np.generic]
+Sentinels: TypeAlias = "list[np.generic]"
 """Distinct values that mean "missing", of the dtype of the variable. The first one is used for writing."""
 
 
@@ -85,6 +86,36 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
         if not any(is_value(np.asarray(value), other) for other in distinct):
             distinct.append(value)
     return distinct
+
+
+def are_possible(attributes: dict[str, Any], code: str, is_filled: bool, *, is_scalar: bool) -> bool:
+    """Return whether `sentinels` finds any, by attributes of `TypedNumbers`.
+
+    Parameters
+    ----------
+    attributes, is_filled
+        As of `sentinels`.
+    code : str
+        Kind and size of the values in the file.
+    is_scalar : bool
+        Whether the variable has no dimensions. Then there must be at most one.
+
+    Raises
+    ------
+    NotInHeaderError
+        If only `sentinels` can tell, or a scalar may have several.
+    """
+    n = 0
+    for name in SENTINEL_ATTRIBUTES:
+        value = attributes.get(name)
+        if isinstance(value, TypedNumbers):
+            if value.dtype.code != code:
+                raise NotInHeaderError(f'the attribute "{name}" of another type')
+            n += len(value.values) if isinstance(value.values, list) else 1
+    n += is_filled and FILL_ATTRIBUTE not in attributes
+    if is_scalar and n > 1:
+        raise NotInHeaderError("several numbers that mark a scalar as missing")
+    return n > 0
 
 
 def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:

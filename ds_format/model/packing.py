@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-import numpy as np
-
-from ..base.dtypes import PACKED, RECORDS, TYPES
+from ..base.dtypes import PACKED, RECORDS, TYPES, TypedNumbers, np
 from .conventions import parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
@@ -191,7 +189,11 @@ def _is_number(value: Any) -> bool:
     """Return whether an attribute is a number that NumPy has a type for."""
     if isinstance(value, int):
         return not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
-    return isinstance(value, (float, np.integer, np.floating))
+    if isinstance(value, TypedNumbers):
+        return not isinstance(value.values, list)
+    if isinstance(value, (float, str)):  # what needs no NumPy
+        return isinstance(value, float)
+    return isinstance(value, (np.integer, np.floating))
 
 
 def _is_unsigned(attrs: Mapping[str, Any]) -> bool:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
-from ..base.dtypes import HDF5 as HDF5, NETCDF as NETCDF
+from ..base.dtypes import HDF5 as HDF5, NETCDF as NETCDF, np
 
 LABELS = "DIMENSION_LABELS"
 """Attribute of an HDF5 dataset with the names of its dimensions, by the dimension scale specification."""

@@ -249,8 +249,8 @@ class Parser:
             return at + 8
 
         def numeric(code: str, is_usual: bool) -> HDF5Type:
-            dtype = np.dtype(code) if is_usual else None
-            return HDF5Type("number" if is_usual else "unusual number", dtype, width, None, address)
+            known = np.dtype(code).str if is_usual else None
+            return HDF5Type("number" if is_usual else "unusual number", known, width, None, address)
 
         if kind == 0:
             start = properties(4)
@@ -273,7 +273,7 @@ class Parser:
             if bits & 15 >= len(paddings):
                 raise UnknownError("an unknown padding")
             padding, is_utf8 = paddings[bits & 15], bits >> 4 & 15 == 1
-            return HDF5Type("text", np.dtype(f"S{width}"), width, None, address, padding, is_utf8)
+            return HDF5Type("text", f"|S{width}", width, None, address, padding, is_utf8)
         if kind == 7:
             if bits & 15:
                 raise UnknownError("references to regions, or of a new kind")
@@ -289,7 +289,7 @@ class Parser:
     def enum(self, at: int, end: int, n: int, width: int, version: int, address: int | None) -> HDF5Type:
         file = self.file
         base = self.type(at + 8, end - at - 8)
-        if file.number(at + 8, 1) & 15 != 0 or base.dtype is None:
+        if file.number(at + 8, 1) & 15 != 0 or base.code is None:
             return HDF5Type("unusual number", None, width, None, address)
         if base.size != width:
             raise WrongError(f"enum at {at} of {width} bytes, expected {base.size}")
@@ -301,8 +301,8 @@ class Parser:
             names.append(name.decode("utf-8", "surrogateescape"))
         if start + n * width > end:
             raise WrongError(f"enum at {at} is longer than its message")
-        numbers = np.frombuffer(file.take(start, n * width), base.dtype).tolist()
-        return HDF5Type("enum", base.dtype, width, tuple(zip(names, numbers, strict=True)), address)
+        numbers = np.frombuffer(file.take(start, n * width), base.code).tolist()
+        return HDF5Type("enum", base.code, width, tuple(zip(names, numbers, strict=True)), address)
 
     def type_of(self, messages: list[Message]) -> HDF5Type:
         found = self.resolved(messages, 3)
@@ -614,8 +614,8 @@ class Parser:
             return HDF5Attribute(type, shape, data)
         is_one = not shape or (self.netcdf and shape == (1,))
         if type.kind == "number":
-            assert type.dtype is not None
-            array = np.frombuffer(data, type.dtype).astype(type.dtype.newbyteorder("="))
+            assert type.code is not None
+            array = np.frombuffer(data, type.code).astype(type.code[1:])
             if shape is None and not self.netcdf:
                 return None
             return array[0] if is_one and shape is not None and len(array) == 1 else array
@@ -648,7 +648,7 @@ class Parser:
         if name in ("CLASS", "NAME", "_NCProperties"):
             value = value[0] if isinstance(value, list) and len(value) == 1 else value
             return value if isinstance(value, str) else other
-        if type.kind != "number" or type.dtype is None or type.dtype.kind not in "iu":
+        if type.kind != "number" or type.code is None or type.code[1] not in "iu":
             return other
         numbers = tuple(np.atleast_1d(value).tolist())
         if name == "_Netcdf4Coordinates":

@@ -41,8 +41,7 @@ def values(data: bytes, dataset: HDF5Dataset) -> NDArray[Any]:
     kind = dataset.type.kind
     if kind not in ("number", "text", "string", "enum") or dataset.shape is None:
         raise UnknownError(f"values of the type {kind}")
-    dtype = np.dtype((np.void, 16)) if kind == "string" else dataset.type.dtype
-    assert dtype is not None
+    dtype = np.dtype("V16" if dataset.type.code is None else dataset.type.code)
     raw = _raw(file, dataset, dtype)
     if kind == "string":
         texts = [sequence(file, bytes(each)).split(b"\0")[0].decode("utf-8", "surrogateescape") for each in raw.flat]

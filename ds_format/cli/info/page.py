@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from ...base.text import aligned, bytes_of, on_one_line
+from ..pst import as_lists
 
 StyledText = tuple[str, str]
 """Text and its role, which determines the colour; "": no colour."""
@@ -318,7 +319,8 @@ def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> tuple[
 def _of_items(value: Any, is_long: bool) -> tuple[str, bool]:
     """Return the text of numbers, lists and objects, and whether items were left out."""
     if getattr(value, "ndim", 0):
-        value = list(value.reshape(-1))
+        value = value.reshape(-1)
+    value = as_lists(value)
     if not isinstance(value, (list, tuple)):
         return _of_one(value), False
     told = value if is_long else value[:MAX_ITEMS]

@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple
 from ...base.dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from ...model.settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
+from .. import base
 from ..base import LossWarning
-from ..library import guard
 
 LIBVER = ("v108", "v110")
 """Oldest and newest layout to write: that of HDF5 1.8 has attributes of more than 64 kB, and netCDF-4 reads both."""
@@ -47,7 +47,7 @@ class HDF5Warning(LossWarning):
     """A file or a dataset has information that the target format cannot represent, or represents differently."""
 
 
-warn = functools.partial(guard.warn, HDF5Warning)
+warn = functools.partial(base.warn, category=HDF5Warning)
 """Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 

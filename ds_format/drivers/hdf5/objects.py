@@ -81,11 +81,11 @@ def _described(dataset: HDF5Dataset) -> DatasetDescription:
 
 def _stored_type(dataset: HDF5Dataset, attributes: dict[str, Any]) -> StoredType:
     type_ = dataset.type
-    kind, dtype = type_.kind, type_.dtype
+    kind = type_.kind
     if kind == "string":
         return StoredType("string")
-    if dtype is not None:
-        native = dtype.newbyteorder("=")
+    if type_.code is not None:
+        native = np.dtype(type_.code).newbyteorder("=")
         if kind == "text":
             return StoredType("fixed", native, type_.is_utf8)
         if _is_bool(type_, dataset.name):
@@ -133,7 +133,7 @@ def _storage(dataset: HDF5Dataset) -> dict[str, Any]:
             record["compression"] = "lzf"
         names = {SHUFFLE: "shuffle", FLETCHER32: "fletcher32"}
         record |= {name: True for number, name in names.items() if number in filters}
-    if type_.kind in ("number", "enum") and type_.dtype is not None and type_.dtype.byteorder == ">":
+    if type_.kind in ("number", "enum") and type_.code is not None and type_.code[0] == ">":
         record["endian"] = "big"
     if type_.kind == "enum" and not _is_bool(type_, dataset.name):
         record["enum"] = dict(type_.members or ())
@@ -151,15 +151,16 @@ def _attributes(found: dict[str, Any], owner: str) -> dict[str, Any]:
 def _value(attribute: HDF5Attribute, name: str) -> Any:
     """Return the value of an attribute that is no number, text or list of these."""
     type_, shape, data = attribute
-    kind, dtype = type_.kind, type_.dtype
+    kind = type_.kind
     if kind in UNSUPPORTED:
         return Unreadable("its type is not supported by ds")
     if isinstance(data, list):
         return np.array(data, object).reshape(shape or ()).tolist()
-    if dtype is None:
+    if type_.code is None:
         raise Unusual(f'the attribute "{name}" is of the kind "{kind}" of {type_.size} bytes')
     if shape is None:
         return None
+    dtype = np.dtype(type_.code)
     values = np.frombuffer(data, dtype).reshape(shape)
     if kind == "text":
         return decoded(without_padding(values, type_.padding).tolist())

@@ -9,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...base.dtypes import TYPES
+from ...base.dtypes import TYPES, np
 from ...base.text import escape
 from ...codec.header import is_too_deep
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels
 from ..base import OBJECT_SIZE, Metadata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class DescribedVariable(NamedTuple):
@@ -79,8 +78,7 @@ class DescribedFile(NamedTuple):
     """Names of enum types, and the records of them."""
 
 
-@dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make
-class FileVariable:
+class FileVariable(NamedTuple):
     """A variable of a file, as reading needs it."""
 
     name: str

@@ -18,7 +18,6 @@ import errno
 import os
 import sys
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from typing import Any, NoReturn
 from ...base import signatures
 from ...body.target import Target, naming
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..base import LossWarning
 
 XARRAY = "xarray.backends.locks"
 H5PY = "h5py._hl.base"
@@ -275,8 +273,3 @@ def _promised_end(path: str) -> int | None:
     if version in (0, 1) and first[13] == 8:
         return int.from_bytes(first[40 + 4 * version :][:8], "little")
     return None
-
-
-def warn(category: type[LossWarning], message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a warning that names file and variable, in the form of the package's errors."""
-    warnings.warn(str(DsError(message, path=path, variable=variable)), category, stacklevel=3)

@@ -23,11 +23,11 @@ from ...body import Opened
 from ...body.target import naming
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels, is_value
-from ..base import BLOCK_SIZE, LossWarning, Metadata
+from ..base import BLOCK_SIZE, LossWarning, Metadata, warn
 from ..sink import FileSink
 from ..slabs import slab_runs
 from ..strings import as_bytes, as_objects, check_kind, encoded
-from .guard import Guard, telling_of_a_full_disk, warn
+from .guard import Guard, telling_of_a_full_disk
 from .plan import FilePlan, Plan
 
 
@@ -278,7 +278,7 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
         with guard:
             told = writer.finish()
         for message in told:
-            warn(self.category, message, self.path, plan.name)
+            warn(message, self.path, plan.name, category=self.category)
         self._written[plan.name] = writer.written
 
     def _finish(self) -> None:

@@ -21,10 +21,9 @@ from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError
 from ...model import missing
 from .. import strings
-from ..base import BLOCK_SIZE, LossWarning, Metadata, ReadBy, block_slices, check_faults
+from ..base import BLOCK_SIZE, LossWarning, Metadata, ReadBy, block_slices, check_faults, warn
 from ..handle import Reopened
 from ..slabs import Slices, read_part
-from . import guard
 from .catalog import Catalog, FileVariable, dtype_of
 
 
@@ -185,7 +184,7 @@ class Reading(ABC):
         if len(used) > 1:
             which = ", ".join(f"{n} are {value}" for n, value in used)
             message = f"missing values are marked in {len(used)} ways ({which}): a mask does not tell them apart"
-            guard.warn(self.category, message, self._path, variable.name)
+            warn(message, self._path, variable.name, category=self.category)
 
 
 class _Slabs:

@@ -1,15 +1,15 @@
-"""The metadata of a dataset, from the header of a NetCDF file alone."""
+"""The metadata of a dataset, and what reading its variables needs, from the header of a NetCDF file alone.
+
+Without missing values, nothing here needs NumPy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...base.dtypes import PACKED, TYPE_OF_CODE
+from ...base.dtypes import PACKED, TYPE_OF_CODE, np
 from ...base.text import escape
 from ...model import missing, packing
 from ...model.settings import LABELS, names
@@ -35,10 +35,18 @@ from .format import (
     warn,
 )
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes other than numbers → ds type and kind."""
+KINDS_OF_STRINGS = ("char", "string")
+PACKING = frozenset(packing.ATTRIBUTES)
+SENTINEL_ATTRIBUTES = frozenset(missing.SENTINEL_ATTRIBUTES)
+ESCAPED = (".", "\\")
+"""First characters of names that are other ones as keys."""
 
-ReadScalar = Callable[[Any], NDArray[Any] | None]
+ReadScalar = Callable[[Any], "NDArray[Any] | None"]
 """Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
 
 
@@ -54,13 +62,8 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
         Whether to warn of variables and attributes that ds cannot hold, instead of raising.
     read_scalar : callable
     """
-    unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
-    growing = frozenset(unlimited)
+    growing = frozenset(name for name, _, is_unlimited in file.dimensions if is_unlimited)
     catalog: Catalog = Catalog(path, skip_unsupported, warn)
-    dataset: dict[str, Any] = {}
-    for prefix, attributes, _ in file.groups:
-        take_marker(attributes)
-        dataset.update({escape(prefix + name): value for name, value in attributes.items()})
     every = [*file.variables]
     known = [described for described in every if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
@@ -69,8 +72,7 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
             catalog.refuse(*described)
         else:
             catalog.add(*read_variable(described, growing, joins, read_scalar))
-    record = dataset_record(file, Uses(catalog.meta.values()), unlimited)
-    catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
+    catalog.meta["."] = entry_of(file, catalog.meta.values())
     return catalog
 
 
@@ -88,87 +90,40 @@ def read_variable(
         Dimensions along which characters are joined.
     read_scalar : callable
     """
-    name, dims, shape, code, attributes, strings, is_filled, storage, chunk, place = described
-    rank = len(shape)
-    type_name, kind = KINDS.get(code) or _number_kind(code)
-    marker = take_marker(attributes) if MARKER in attributes else {}
-    if LABELS in attributes:
-        _hide_labels(attributes, strings, rank)
-    if code == BOOL_CODE and take_bool(attributes):
-        type_name, kind = "bool", "bool"
-    record: dict[str, Any] = {}
+    code, attributes, place = described.code, described.attributes, described.place
+    form = form_of(described, joins)
     found: missing.Sentinels = []
-    length = mark = sought = None
-    if kind == "char":
-        # text of this package is always joined: only it has these marks
-        is_joined = bool(rank) and (dims[-1] in joins or not marker.keys().isdisjoint(("type", "missing")))
-        record["char"] = {"dim": dims[-1], "size": shape[-1]} if is_joined else {}
-        if is_joined:
-            length = shape[-1]
-            dims, shape = dims[:-1], shape[:-1]
-        if marker.get("type") == "unicode":
-            type_name = "unicode"
-            attributes.pop(ENCODING_ATTRIBUTE, None)
-    elif kind != "string":
-        has_fill = missing.FILL_ATTRIBUTE in attributes
-        if has_fill != is_filled:
-            record["fill"] = "default" if is_filled else "none"
-        if is_filled and SENTINEL_ATTRIBUTES.isdisjoint(attributes):
+    sought = None
+    if form.kind not in KINDS_OF_STRINGS:
+        if described.is_filled and SENTINEL_ATTRIBUTES.isdisjoint(attributes):
             found, sought = _default_sentinels(code)
-        elif found := missing.sentinels(attributes, dtype_of(code), is_filled):
+        elif found := missing.sentinels(attributes, dtype_of(code), described.is_filled):
             sought = np.array(found, dtype_of(code))
-    record |= storage
-    if strings:
-        record["strings"] = strings
-    if not PACKING.isdisjoint(attributes) and packing.is_packed(attributes, type_name):
-        record[PACKED] = True
-    if not rank and len(found) > 1 and (mark_of_scalar := _mark_of_scalar(read_scalar(place), found)) is not None:
-        record["mark"] = mark_of_scalar
-    if kind in KINDS_OF_STRINGS:
-        given = marker.get("missing")
-        mark = given if isinstance(given, str) else None
-    is_empty = marker.get("empty") is True
+    scalar_mark = None
+    if not described.shape and len(found) > 1:
+        scalar_mark = _mark_of_scalar(read_scalar(place), found)
+    if scalar_mark is not None:
+        form.record["mark"] = scalar_mark
     growing: tuple[int, ...] = ()
-    if rank > 1 and not unlimited.isdisjoint(described.dims[1:]):
+    if len(described.shape) > 1 and not unlimited.isdisjoint(described.dims[1:]):
         growing = tuple(axis for axis, dim in enumerate(described.dims) if dim in unlimited)
+    kind, length, chunk = form.kind, form.length, described.chunk
     variable = FileVariable(
-        name=name,
+        name=described.name,
         place=place,
-        type=type_name,
+        type=form.type,
         kind=kind,
-        shape=None if is_empty else shape,
+        shape=None if form.is_empty else form.shape,
         length=length,
         size=OBJECT_SIZE if kind == "string" else max(length or 1, 1) if kind == "char" else int(code[1:]),
-        chunk=chunk if chunk is None else chunk[: len(shape)],
+        chunk=chunk if chunk is None else chunk[: len(form.shape)],
         sentinels=found,
-        mark=mark,
+        mark=form.mark,
         is_decoded=kind == "string",
         growing=growing,
         sought=sought,
     )
-    properties: dict[str, Any] = {".dims": list(dims), ".size": list(shape), ".type": type_name}
-    if is_empty:
-        properties[".dims"] = names(marker, "dims")
-        properties[".size"] = None
-        properties[".type"] = None if marker.get("type") == "none" else type_name
-    properties[".missing"] = bool(found) or mark is not None
-    if record:
-        properties[PROPERTY] = record
-    for key, value in attributes.items():
-        properties[escape(key) if key[:1] in ESCAPED else key] = value
-    return variable, properties
-
-
-KINDS_OF_STRINGS = ("char", "string")
-PACKING = frozenset(packing.ATTRIBUTES)
-SENTINEL_ATTRIBUTES = frozenset(missing.SENTINEL_ATTRIBUTES)
-ESCAPED = (".", "\\")
-"""First characters of names that are other ones as keys."""
-
-
-@cache
-def _number_kind(code: str) -> tuple[str, Kind]:
-    return TYPE_OF_CODE[code].name, "number"
+    return variable, properties_of(form, attributes, may_be_missing=bool(found))
 
 
 @cache
@@ -189,6 +144,99 @@ def _mark_of_scalar(value: NDArray[Any] | None, found: missing.Sentinels) -> Any
     return value.item() if any(counts[1:]) else None
 
 
+class VariableForm(NamedTuple):
+    """The parts of a variable of a dataset, except for missing values."""
+
+    type: str
+    """ds type."""
+    kind: Kind
+    dims: list[str]
+    shape: tuple[int, ...]
+    length: int | None
+    """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
+    mark: str | None
+    """Text that marks a missing string."""
+    record: dict[str, Any]
+    """The property `.netcdf`; see `format`."""
+    marker: dict[str, Any]
+    """See `format.MARKER`."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the variable has no data."""
+        return self.marker.get("empty") is True
+
+
+def form_of(described: DescribedVariable, joins: Collection[str]) -> VariableForm:
+    """Return the form of a variable. Attributes that are part of it are removed.
+
+    Parameters
+    ----------
+    described : DescribedVariable
+    joins : collection of str
+        Dimensions along which characters are joined.
+    """
+    code, attributes, strings, is_filled = described.code, described.attributes, described.strings, described.is_filled
+    dims, shape = described.dims, described.shape
+    type_name, kind = KINDS.get(code) or _number_kind(code)
+    marker = take_marker(attributes) if MARKER in attributes else {}
+    if LABELS in attributes:
+        _hide_labels(attributes, strings, len(shape))
+    if code == BOOL_CODE and take_bool(attributes):
+        type_name, kind = "bool", "bool"
+    record: dict[str, Any] = {}
+    length = mark = None
+    if kind == "char":
+        # text of this package is always joined: only it has these marks
+        is_joined = bool(shape) and (dims[-1] in joins or not marker.keys().isdisjoint(("type", "missing")))
+        record["char"] = {"dim": dims[-1], "size": shape[-1]} if is_joined else {}
+        if is_joined:
+            length = shape[-1]
+            dims, shape = dims[:-1], shape[:-1]
+        if marker.get("type") == "unicode":
+            type_name = "unicode"
+            attributes.pop(ENCODING_ATTRIBUTE, None)
+    elif kind != "string" and (missing.FILL_ATTRIBUTE in attributes) != is_filled:
+        record["fill"] = "default" if is_filled else "none"
+    record |= described.storage
+    if strings:
+        record["strings"] = strings
+    if not PACKING.isdisjoint(attributes) and packing.is_packed(attributes, type_name):
+        record[PACKED] = True
+    if kind in KINDS_OF_STRINGS:
+        given = marker.get("missing")
+        mark = given if isinstance(given, str) else None
+    return VariableForm(type_name, kind, list(dims), shape, length, mark, record, marker)
+
+
+def properties_of(form: VariableForm, attributes: dict[str, Any], *, may_be_missing: bool) -> dict[str, Any]:
+    """Return the metadata of a variable.
+
+    Parameters
+    ----------
+    form : VariableForm
+    attributes : dict
+    may_be_missing : bool
+        Whether there are numbers that mean "missing".
+    """
+    properties: dict[str, Any] = {".dims": form.dims, ".size": list(form.shape), ".type": form.type}
+    if form.is_empty:
+        properties[".dims"] = names(form.marker, "dims")
+        properties[".size"] = None
+        properties[".type"] = None if form.marker.get("type") == "none" else form.type
+    properties[".missing"] = may_be_missing or form.mark is not None
+    if form.record:
+        properties[PROPERTY] = form.record
+    for key, value in attributes.items():
+        properties[escape(key) if key[:1] in ESCAPED else key] = value
+    return properties
+
+
+@cache
+def _number_kind(code: str) -> tuple[str, Kind]:
+    return TYPE_OF_CODE[code].name, "number"
+
+
 def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> None:
     """Leave out what names the dimensions of a variable to programs that read HDF5, this package among them."""
     found = attributes[LABELS]
@@ -196,6 +244,25 @@ def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> N
     if isinstance(labels, list) and len(labels) == rank:
         del attributes[LABELS]
         strings[:] = [name for name in strings if name != LABELS]
+
+
+def entry_of(file: DescribedFile, properties: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of the dataset.
+
+    Parameters
+    ----------
+    file : DescribedFile
+        Its attributes lose the marker.
+    properties : iterable of dict
+        Metadata of its variables.
+    """
+    unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
+    dataset: dict[str, Any] = {}
+    for prefix, attributes, _ in file.groups:
+        take_marker(attributes)
+        dataset.update({escape(prefix + name): value for name, value in attributes.items()})
+    record = dataset_record(file, Uses(properties), unlimited)
+    return {**({PROPERTY: record} if record else {}), **dataset}
 
 
 class Uses:

@@ -31,13 +31,11 @@ import re
 import unicodedata
 from typing import Any, Literal
 
-import numpy as np
-
-from ...base.dtypes import TYPES
+from ...base.dtypes import TYPES, np
 from ...errors import UnsupportedError
 from ...model.settings import NETCDF, chunk_sizes, setting
+from .. import base
 from ..base import LossWarning
-from ..library import guard
 from ..library.catalog import decode_json, parse_marker
 
 
@@ -45,7 +43,7 @@ class NetCDFWarning(LossWarning):
     """A dataset has information that the target format cannot represent, or represents differently."""
 
 
-warn = functools.partial(guard.warn, NetCDFWarning)
+warn = functools.partial(base.warn, category=NetCDFWarning)
 """Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 

@@ -155,9 +155,7 @@ class WholeFileRow:
             return None
         places, arrays = held.places(), []
         for key, i, _ in self._each:
-            variable = self._variables[key]
-            variable.place = places[i]
-            arrays.append(as_array(held.values.read_variable(variable, None)))
+            arrays.append(as_array(held.values.read_whole(self._variables[key], places[i])))
         for (_, _, stack), array in zip(self._each, arrays, strict=True):
             stack.append(array)
         return held.attributes()

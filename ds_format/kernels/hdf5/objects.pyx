@@ -388,14 +388,17 @@ cdef class Parser:
         `hdf5.records`.
     error : type
         The exception for files that are left to the libraries. It takes a reason.
+    numbers : callable, optional
+        Makes the numbers of an attribute from a number of Python or a list of them, and the NumPy kind and bytes of one
+        (`f4`). By default, they are a scalar or an array of NumPy.
     """
 
     cdef tuple records
-    cdef object error
+    cdef object error, numbers
     cdef list plain, netcdf
 
-    def __init__(self, tuple records not None, error):
-        self.records, self.error = records, error
+    def __init__(self, tuple records not None, error, numbers=None):
+        self.records, self.error, self.numbers = records, error, numbers
         self.plain, self.netcdf = [], []
 
     def parse(self, list segments not None, uint64_t file_size, bint netcdf=False, bint share=False):
@@ -450,7 +453,7 @@ cdef class Parser:
     cdef Reader _reader(self, bint netcdf):
         cdef Reader reader = Reader.__new__(Reader)
         cdef tuple records = self.records
-        reader.values = Values(records[0], records[1], records[2], netcdf)
+        reader.values = Values(records[0], records[1], records[2], self.numbers, netcdf)
         reader.layout_record, reader.dataset_record = records[3], records[4]
         reader.group_record, reader.file_record = records[5], records[6]
         return reader

@@ -1,6 +1,5 @@
 """The class of a datatype."""
 
-cimport numpy as cnp
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .known cimport Known
@@ -23,7 +22,8 @@ cdef enum:
 
 cdef class Type:
     cdef object record
-    cdef cnp.dtype native  # of numbers
+    cdef str code  # of numbers: NumPy kind and bytes
+    cdef object dtype  # of numbers, in native byte order; None: was not needed yet
     cdef Kind kind
     cdef uint32_t size
     cdef bint is_integer, is_signed, is_swapped
@@ -33,3 +33,5 @@ cdef class Type:
 cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record)
 cdef Type copied(Type type_)
 cdef object integer_at(const uint8_t* p, Type type_)
+cdef bint is_array(object value)
+cdef object numbers_of(Type type_, const uint8_t* p, Py_ssize_t n, bint is_one, make)

@@ -1,15 +1,41 @@
-"""Datatypes of HDF5 files → records, and what reading values of them needs."""
+"""Datatypes of HDF5 files → records, and what reading values of them needs.
+
+NumPy is imported for the first array or scalar that is made, so that a header can be listed without it.
+"""
 
 cimport cython
-cimport numpy as cnp
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memcpy
 
-from ..common.words cimport LITTLE_HOST
+from ..common.words cimport LITTLE_HOST, swap_words
 from .known cimport Known, check, u16, u32, unusual
 
-cnp.import_array()
+cdef extern from "Python.h":
+    double PyFloat_Unpack2(const char* p, int is_little) except? -1
+    double PyFloat_Unpack4(const char* p, int is_little) except? -1
+    double PyFloat_Unpack8(const char* p, int is_little) except? -1
+
+cdef extern from "numpy/arrayobject.h":
+    # NumPy is not cimported, which would import it
+    """
+    static int ds_load_numpy(void) { return PyArray_API == NULL ? _import_array() : 0; }
+    static PyObject *ds_scalar(void *data, PyObject *dtype) {
+        return PyArray_Scalar(data, (PyArray_Descr *)dtype, NULL);
+    }
+    static PyObject *ds_array(PyObject *dtype, Py_ssize_t n) {
+        npy_intp shape = n;
+        Py_INCREF(dtype);
+        return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)dtype, 1, &shape, NULL, NULL, 0, NULL);
+    }
+    static void *ds_data(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
+    static int ds_is_array(PyObject *value) { return PyArray_API != NULL && PyArray_Check(value); }
+    """
+    int load_numpy "ds_load_numpy"() except -1
+    object scalar "ds_scalar"(void* data, object dtype)
+    object array_of "ds_array"(object dtype, Py_ssize_t n)
+    uint8_t* data_of "ds_data"(object array)
+    bint is_numpy_array "ds_is_array"(object value)
 
 cdef enum:
     MAX_TEXT = 0x7FFFFFFF  # bytes of a text that NumPy has
@@ -48,9 +74,52 @@ cdef object integer_at(const uint8_t* p, Type type_):
     return <int64_t> value if type_.is_signed else value
 
 
+cdef object _number_at(const uint8_t* p, Type type_):
+    """Read a number of a type as one of Python."""
+    cdef int is_little = type_.is_swapped != LITTLE_HOST
+    if type_.is_integer:
+        return integer_at(p, type_)
+    if type_.size == 2:
+        return PyFloat_Unpack2(<const char*> p, is_little)
+    if type_.size == 4:
+        return PyFloat_Unpack4(<const char*> p, is_little)
+    return PyFloat_Unpack8(<const char*> p, is_little)
+
+
+cdef bint is_array(object value):
+    return is_numpy_array(value)
+
+
+cdef object numbers_of(Type type_, const uint8_t* p, Py_ssize_t n, bint is_one, make):
+    """Read numbers of a type: as an array or a scalar of NumPy, or as what `make` makes; see `objects.Parser`."""
+    cdef uint64_t one
+    cdef Py_ssize_t i
+    if make is not None:
+        values = [_number_at(p + i * type_.size, type_) for i in range(n)]
+        return make(values[0] if is_one else values, type_.code)
+    if type_.dtype is None:
+        load_numpy()
+        import numpy
+        type_.dtype = numpy.dtype(type_.code)
+    if is_one:
+        _native(p, <uint8_t*> &one, 1, type_)
+        return scalar(&one, type_.dtype)
+    array = array_of(type_.dtype, n)
+    _native(p, data_of(array), n, type_)
+    return array
+
+
+cdef inline void _native(const uint8_t* source, uint8_t* target, Py_ssize_t n, Type type_) noexcept:
+    if type_.is_swapped:
+        swap_words(source, target, n, type_.size)
+    else:
+        memcpy(target, source, n * type_.size)
+
+
 cdef Type copied(Type type_):
     cdef Type other = Type.__new__(Type)
-    other.record, other.native, other.kind, other.size = type_.record, type_.native, type_.kind, type_.size
+    other.record, other.code, other.dtype = type_.record, type_.code, type_.dtype
+    other.kind, other.size = type_.kind, type_.size
     other.is_integer, other.is_signed = type_.is_integer, type_.is_signed
     other.is_swapped, other.padding = type_.is_swapped, type_.padding
     return other
@@ -60,7 +129,7 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
     """Read a datatype."""
     cdef Type found = Type.__new__(Type)
     cdef uint8_t version, class_, bits
-    cdef cnp.dtype dtype = None
+    cdef str code = None
     cdef tuple members = None
     check(k, size >= 8, b"datatype", address, b"it is too short")
     version, class_, bits, found.size, found.kind = p[0] >> 4, p[0] & 15, p[1], u32(p + 4), OTHER
@@ -69,15 +138,15 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
     check(k, found.size > 0, b"datatype", address, b"its values have no bytes")
     kind = "unusual number"
     if class_ == FIXED_POINT:
-        dtype = _integers(k, p, size, address)
+        code = _integers(k, p, size, address)
     elif class_ == FLOATING_POINT:
-        dtype = _floats(k, p, size, address)
+        code = _floats(k, p, size, address)
     elif class_ == TIME:
         kind = "time"
     elif class_ == CHARACTERS:
         if found.size > MAX_TEXT:
             unusual(k, b"text of 2 GiB", address)
-        kind, dtype, found.kind, found.padding = "text", cnp.dtype(f"S{found.size}"), TEXT, bits & 15
+        kind, code, found.kind, found.padding = "text", f"|S{found.size}", TEXT, bits & 15
         if found.padding > SPACES:
             unusual(k, b"text of an unknown padding", address)
     elif class_ == BIT_FIELD:
@@ -91,7 +160,7 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
             unusual(k, b"references to regions, or of a new form", address)
         kind = "reference"
     elif class_ == ENUM:
-        dtype, members = _enum(k, p, size, address, found.size)
+        code, members = _enum(k, p, size, address, found.size)
         if members is not None:
             kind = "enum"
     elif class_ == VARIABLE:
@@ -103,28 +172,28 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
             found.kind = REFERENCES
     elif class_ == ARRAY:
         kind = "array"
-    if class_ <= FLOATING_POINT and dtype is not None:
+    if class_ <= FLOATING_POINT and code is not None:
         kind, found.kind = "number", NUMBER
-        found.native = dtype.newbyteorder("=")
+        found.code = code[1:]
         found.is_integer, found.is_signed = class_ == FIXED_POINT, bits & 8 != 0
         found.is_swapped = found.size > 1 and <bint> (bits & 1) == LITTLE_HOST
-    found.record = record(kind, dtype, found.size, members)
+    found.record = record(kind, code, found.size, members)
     if found.kind == TEXT:
         found.record = found.record._replace(padding=PADDINGS[found.padding], is_utf8=bits >> 4 == UTF8)
     return found
 
 
-cdef cnp.dtype _integers(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
-    """Return the dtype of usual integers."""
+cdef str _integers(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
+    """Return the code of usual integers; None: they are not."""
     cdef uint32_t width = u32(p + 4)
     check(k, size >= 12, b"datatype", address, b"it is too short")
     if width not in (1, 2, 4, 8) or u16(p + 8) or u16(p + 10) != 8 * width:
         return None
-    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}{'i' if p[1] & 8 else 'u'}{width}")
+    return f"{'|' if width == 1 else '>' if p[1] & 1 else '<'}{'i' if p[1] & 8 else 'u'}{width}"
 
 
-cdef cnp.dtype _floats(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
-    """Return the dtype of IEEE numbers."""
+cdef str _floats(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
+    """Return the code of IEEE numbers; None: they are not."""
     cdef uint32_t width = u32(p + 4), exponent, mantissa
     check(k, size >= 20, b"datatype", address, b"it is too short")
     if width not in (2, 4, 8):
@@ -135,21 +204,21 @@ cdef cnp.dtype _floats(Known* k, const uint8_t* p, uint64_t size, uint64_t addre
             or p[12] != mantissa or p[13] != exponent or p[14] or p[15] != mantissa \
             or u32(p + 16) != (<uint32_t> 1 << (exponent - 1)) - 1:
         return None
-    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}f{width}")
+    return f"{'>' if p[1] & 1 else '<'}f{width}"
 
 
 cdef tuple _enum(Known* k, const uint8_t* p, uint64_t size, uint64_t address, uint32_t width):
-    """Return the dtype of an enum, and its members; both None: it is of no usual integers."""
+    """Return the code of an enum, and its members; both None: it is of no usual integers."""
     cdef uint32_t n = u16(p + 1), _
     cdef uint64_t at = 20, length
     cdef const uint8_t* end
-    cdef cnp.dtype dtype
+    cdef str code
     cdef list names = []
     check(k, size >= 20, b"datatype", address, b"it is too short")
     if p[8] & 15 != FIXED_POINT or u32(p + 12) != width:
         return None, None
-    dtype = _integers(k, p + 8, size - 8, address + 8)
-    if dtype is None:
+    code = _integers(k, p + 8, size - 8, address + 8)
+    if code is None:
         return None, None
     for _ in range(n):
         end = <const uint8_t*> memchr(p + at, 0, size - at)
@@ -162,12 +231,12 @@ cdef tuple _enum(Known* k, const uint8_t* p, uint64_t size, uint64_t address, ui
         at += length + 1 if p[0] >> 4 >= 3 else (length + 8) & ~<uint64_t> 7
         check(k, at <= size, b"datatype", address, b"it is too short")
     check(k, n * width <= size - at, b"datatype", address, b"it is too short")
-    return dtype, tuple(zip(names, _members(p + at, n, width, dtype), strict=True))
+    return code, tuple(zip(names, _members(p + at, n, width, code), strict=True))
 
 
-cdef list _members(const uint8_t* p, uint32_t n, uint32_t width, cnp.dtype dtype):
+cdef list _members(const uint8_t* p, uint32_t n, uint32_t width, str code):
     cdef Type type_ = Type.__new__(Type)
     cdef uint32_t i
-    type_.size, type_.is_signed = width, dtype.kind == c"i"
-    type_.is_swapped = width > 1 and not dtype.isnative
+    type_.size, type_.is_signed = width, code[1] == "i"
+    type_.is_swapped = width > 1 and (code[0] == ">") == LITTLE_HOST
     return [integer_at(p + i * width, type_) for i in range(n)]

@@ -38,6 +38,7 @@ cdef class Values:
     cdef dict committed_types, shared
     cdef Collections collections
     cdef Header header  # of committed types
+    cdef object numbers
     cdef bint netcdf
 
     cdef int forget(self) except -1

@@ -1,4 +1,4 @@
-from typing import final
+from typing import Any, final
 
 @final
 class Memory: ...
@@ -11,4 +11,6 @@ class Attributes: ...
 
 @final
 class Values:
-    def __init__(self, type_record: type, attribute_record: type, filter_record: type, netcdf: bool) -> None: ...
+    def __init__(
+        self, type_record: type, attribute_record: type, filter_record: type, numbers: Any, netcdf: bool
+    ) -> None: ...

@@ -5,7 +5,6 @@ they are pure functions.
 """
 
 cimport cython
-cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_Append, PyList_New, PyList_SET_ITEM
@@ -17,20 +16,16 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy, memmove
 
-from ..common.filling cimport empty
-from ..common.words cimport load_u64, swap_words
+from ..common.words cimport load_u64
 from .collections cimport free_collections, variable_value
 from .datasets cimport read_filters
 from .headers cimport DATATYPE, SHARED, Message, find_message, read_header, shared_address
 from .heaps cimport Bytes
 from .known cimport Known, check, u16, u64, unusual
 from .spaces cimport Space, read_space
-from .types cimport NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, copied, integer_at, parse_type
-
-cnp.import_array()
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+from .types cimport (
+    NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, copied, integer_at, is_array, numbers_of, parse_type,
+)
 
 cdef extern from *:
     """
@@ -164,14 +159,16 @@ cdef class Values:
     ----------
     type_record, attribute_record, filter_record : type
         Named tuples to make: `HDF5Type`, `HDF5Attribute`, `HDF5Filter` of `hdf5.records`.
+    numbers : callable or None
+        As of `objects.Parser`.
     netcdf : bool
         As of `objects.Parser.parse`.
     """
 
     def __init__(self, type type_record not None, type attribute_record not None, type filter_record not None,
-                 bint netcdf):
+                 numbers, bint netcdf):
         self.type_record, self.attribute_record, self.filter_record = type_record, attribute_record, filter_record
-        self.netcdf = netcdf
+        self.numbers, self.netcdf = numbers, netcdf
         self.memory = Memory()
         self.committed_types, self.shared = {}, {}
 
@@ -303,7 +300,7 @@ cdef class Values:
         entry = Entry.__new__(Entry)
         entry.name, entry.value, entry.where = name, value, where
         entry.is_pure = not flags & 1 and type_.kind <= TEXT
-        entry.is_array = isinstance(value, (cnp.ndarray, list))
+        entry.is_array = isinstance(value, list) or is_array(value)
         if entry.is_pure:
             self.memory.keep(ATTRIBUTE, start, size, entry)
         return _add(to, entry)
@@ -333,22 +330,16 @@ cdef class Values:
         return 0
 
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p):
-        cdef cnp.npy_intp length = <cnp.npy_intp> space.n
-        cdef uint64_t one
+        cdef Py_ssize_t length = <Py_ssize_t> space.n
         cdef Py_ssize_t i
         cdef list texts
         cdef bint is_one = not space.is_null and (space.rank == 0 or (self.netcdf and space.rank == 1 and length == 1))
         if type_.kind > STRING or space.rank > 1:
             return self._record(k, type_, space, p)
         if type_.kind == NUMBER:
-            if is_one:
-                _native(p, <uint8_t*> &one, 1, type_)
-                return PyArray_Scalar(&one, type_.native, None)
             if space.is_null and not self.netcdf:
                 return None
-            array = empty(type_.native, 1, &length)
-            _native(p, <uint8_t*> cnp.PyArray_DATA(array), length, type_)
-            return array
+            return numbers_of(type_, p, length, is_one, self.numbers)
         if space.is_null:
             return ""
         if is_one:
@@ -471,10 +462,3 @@ cdef inline int _which(const uint8_t* p, uint64_t n) noexcept:
 cdef inline tuple _shape(const Space* space):
     cdef int i
     return None if space.is_null else tuple([space.shape[i] for i in range(space.rank)])
-
-
-cdef inline void _native(const uint8_t* source, uint8_t* target, Py_ssize_t n, Type type_) noexcept:
-    if type_.is_swapped:
-        swap_words(source, target, n, type_.size)
-    else:
-        memcpy(target, source, n * type_.size)

@@ -14,39 +14,37 @@ Whatever the library would invent, rename, skip or refuse is `Unusual`.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from ....errors import FormatError
-from ....hdf5 import (
-    DatasetPlace,
-    HDF5Attribute,
-    HDF5Dataset,
-    HDF5File,
-    HDF5Filter,
-    HDF5Type,
-    Unusual,
-    place_of,
-    with_links,
-)
+from .... import hdf5
+from ....base.dtypes import TYPE_OF_CODE, np
+from ....errors import FormatError, NotInHeaderError
+from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual, with_links
 from ....model.settings import NON_COORDINATE
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED
+
+if TYPE_CHECKING:
+    from ....hdf5 import DatasetPlace
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 """How the NAME of a scale begins that is no variable."""
 CLASSIC_FORMAT = "NETCDF4_CLASSIC"
 DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, BLOSC, ZSTD = 1, 2, 3, 4, 307, 32001, 32015
 """Numbers of filters."""
+BUILT_IN = (DEFLATE, SHUFFLE, FLETCHER32)
+"""Those that need no library."""
 LEVELLED = {DEFLATE: "zlib", BZIP2: "bzip2", ZSTD: "zstd"}
 """Names of compressions whose first value is the level."""
 BLOSC_COMPRESSORS = ("blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_snappy", "blosc_zlib", "blosc_zstd")
 SZIP_CODINGS = {4: "ec", 32: "nn"}
 """Bits of the first value."""
+NATIVE = ("|", "<" if sys.byteorder == "little" else ">")
+"""First characters of codes of types in the byte order of this machine."""
 
 
 class OutlinedVariable(NamedTuple):
@@ -114,6 +112,29 @@ def outline(file: HDF5File) -> FileOutline:
     if len(file.datasets) <= MOST and len(_recent) < IDLE:
         _recent.append((file, found))
     return found
+
+
+def outline_usual(file: HDF5File) -> FileOutline:
+    """Return the outline of a file that loads no code for values. It does not say where these are.
+
+    Raises
+    ------
+    FormatError, Unusual
+        Perhaps though `outline` does not, as for filters that depend on what is installed.
+    """
+    if file.links:
+        file, _ = with_links(file, netcdf=True)
+    return _outline(file, _check_usual)
+
+
+def _check_usual(dataset: HDF5Dataset) -> None:
+    """Check that there is certainly a place of the values of a dataset; see `hdf5.place_of`."""
+    hdf5.check_dataset(dataset)
+    if dataset.type.kind == "enum":
+        raise NotInHeaderError("an enum type")
+    for number, _, values in dataset.filters:
+        if number not in BUILT_IN or (number == SHUFFLE and values[:1] != (dataset.type.size,)):
+            raise NotInHeaderError(f"the filter {number} with {values}")
 
 
 IDLE = 8
@@ -193,14 +214,15 @@ def _groups(file: HDF5File) -> list[DescribedGroup]:
     ]
 
 
-def _outline(file: HDF5File) -> FileOutline:
-    """Return the outline of a file that is not like the one before."""
+def _outline(file: HDF5File, place_of: Callable[[HDF5Dataset], Any] | None = None) -> FileOutline:
+    """Return the outline of a file that is not like the one before, with what `place_of` returns as places."""
+    place_of = place_of or hdf5.place_of
     _check_names([each[0] for objects in (file.groups, file.datasets, file.types) for each in objects])
     scales = _Scales(file.datasets)
     found = [_placed(dataset, scales) for dataset in file.datasets if not scales.is_pure(dataset)]
     enums = EnumTypes(file.types)
     # only now all dimensions have their lengths
-    outlined = [_outlined(name, dims, dataset, enums) for name, dims, dataset in found]
+    outlined = [_outlined(name, dims, dataset, enums, place_of) for name, dims, dataset in found]
     variables = [variable for variable, _ in outlined]
     if len({variable.name for variable in variables}) != len(variables):
         raise Unusual("two variables have the same name")
@@ -232,9 +254,9 @@ def _placed(dataset: HDF5Dataset, scales: _Scales) -> tuple[str, list[_Dimension
 
 def _code(type_: HDF5Type, name: str) -> str:
     """Return the code of a variable; see `DescribedVariable`."""
-    kind, dtype, size = type_[:3]
-    if kind in ("number", "enum") and dtype is not None and (code := dtype.str[1:]) in CDF5_CODES:
-        return code
+    kind, code, size = type_[:3]
+    if kind in ("number", "enum") and code is not None and code[1:] in CDF5_CODES:
+        return code[1:]
     if kind == "text" and size == 1:
         return "S1"
     if kind == "string":
@@ -243,8 +265,12 @@ def _code(type_: HDF5Type, name: str) -> str:
 
 
 def _outlined(
-    name: str, dims: list[_Dimension], dataset: HDF5Dataset, enums: EnumTypes
-) -> tuple[OutlinedVariable, DatasetPlace]:
+    name: str,
+    dims: list[_Dimension],
+    dataset: HDF5Dataset,
+    enums: EnumTypes,
+    place_of: Callable[[HDF5Dataset], Any],
+) -> tuple[OutlinedVariable, Any]:
     """Return the outline of a variable, and where its values are."""
     type_, attributes = dataset.type, dataset.attributes
     shape = tuple([each.size for each in dims])
@@ -269,7 +295,7 @@ def _described(variable: OutlinedVariable, place: DatasetPlace, enums: EnumTypes
     name, dims, shape, code, attributes, dataset = variable
     type_, chunk = dataset.type, dataset.layout.chunk
     storage: dict[str, Any] = {}
-    if type_.dtype is not None and type_.dtype.byteorder == ">":
+    if type_.code is not None and type_.code[0] == ">":
         storage["endian"] = "big"
     if type_.kind == "enum":
         storage["enum"] = enums.record(type_)
@@ -291,7 +317,7 @@ def _with_fill(attributes: dict[str, Any], dataset: HDF5Dataset) -> dict[str, An
     value = attributes.get("_FillValue")
     if type(value) is not HDF5Attribute or value.type[:4] != dataset.type[:4] or dataset.fill is None:
         return attributes
-    return attributes | {"_FillValue": np.frombuffer(dataset.fill, dataset.type.dtype)[0]}
+    return attributes | {"_FillValue": np.frombuffer(dataset.fill, dataset.type.code)[0]}
 
 
 class _Dimension:
@@ -398,11 +424,11 @@ class EnumTypes:
         self.records: dict[str, dict[str, Any]] = {}
         self._known: dict[Any, dict[str, Any]] = {}
         for name, each in types:
-            dtype, members = each.dtype, each.members
-            if dtype is None or members is None or not dtype.isnative or dtype.str[1:] not in CDF5_CODES:
+            code, members = each.code, each.members
+            if code is None or members is None or code[0] not in NATIVE or code[1:] not in CDF5_CODES:
                 raise Unusual(f'the type "{name}" is of the kind "{each.kind}"')
-            record = {"name": name, "type": dtype.name, "members": dict(members)}
-            self.records[name] = self._known[dtype, members] = record
+            record = {"name": name, "type": TYPE_OF_CODE[code[1:]].name, "members": dict(members)}
+            self.records[name] = self._known[code, members] = record
         if len({split(name)[1] for name in self.records}) != len(self.records):
             raise Unusual("types in two groups have the same name")
         if len(self._known) != len(self.records):
@@ -410,11 +436,11 @@ class EnumTypes:
 
     def __contains__(self, dataset_type: HDF5Type) -> bool:
         """Whether a type is committed; a dataset has a copy of its type."""
-        return (dataset_type.dtype, dataset_type.members) in self._known
+        return (dataset_type.code, dataset_type.members) in self._known
 
     def record(self, dataset_type: HDF5Type) -> dict[str, Any]:
         """Return the record of the type of a dataset."""
-        record = self._known[dataset_type.dtype, dataset_type.members]
+        record = self._known[dataset_type.code, dataset_type.members]
         return {**record, "members": dict(record["members"])}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.alike import AlikeFiles
-from ds_format.drivers.netcdf import small
+from ds_format.drivers.netcdf import opening
 from ds_format.errors import DsError, FormatError
 from ds_format.many import reading
 
@@ -21,7 +21,7 @@ from .test_recalled import CHANGES, station
 
 
 def held(path: str) -> Any:
-    return small.hold(path, bytearray(Path(path).read_bytes()))
+    return opening.hold(path, bytearray(Path(path).read_bytes()))
 
 
 def told(dataset: Any) -> Any:
@@ -51,7 +51,7 @@ def test_alike_files_are_merged_as_others(
     ds.write(paths[2].with_suffix(".ds"), ds.read(paths[2]))
     paths.insert(3, paths[2].with_suffix(".ds"))
     found = merged(paths, dim=dim, variables=variables)
-    monkeypatch.setattr(small, "SMALL", small.SMALL._replace(hold=lambda path, content: None))
+    monkeypatch.setattr(opening, "SMALL", opening.SMALL._replace(hold=lambda path, content: None))
     assert found == merged(paths, dim=dim, variables=variables)
 
 
@@ -60,7 +60,7 @@ def test_runs_are_made(tmp_path: Path) -> None:
     for i, n in enumerate([2, 2, 2, 3]):
         paths.append(str(tmp_path / f"{i}.nc"))
         Path(paths[-1]).write_bytes(encode(station(i, n=n, scalar=False)))
-    run = AlikeFiles(small.SMALL, paths[0], held(paths[0]), None, "time", ["title", "none"])
+    run = AlikeFiles(opening.SMALL, paths[0], held(paths[0]), None, "time", ["title", "none"])
     assert [run.add(path, held(path)) for path in paths[1:]] == [True, True, False]
     assert run.paths == paths[:3]
     assert run.dataset_attributes == [{"title": f"day {i}"} for i in range(3)]
@@ -83,7 +83,7 @@ def test_what_is_no_netcdf_file_or_says_more_is_not_held(tmp_path: Path) -> None
     assert held(str(path)) is not None
 
 
-@pytest.mark.parametrize("size", [reading.SMALL_SIZE, small.SMALL.size])
+@pytest.mark.parametrize("size", [reading.SMALL_SIZE, opening.SMALL.size])
 def test_files_read_together_alone_and_opened_are_the_same(tmp_path: Path, size: int) -> None:
     paths = [tmp_path / f"{i}.nc" for i in range(3)]
     for path, n in zip(paths, (0, -1, 1), strict=True):

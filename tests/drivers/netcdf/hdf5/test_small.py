@@ -17,7 +17,7 @@ import ds_format as ds
 from ds_format import hdf5
 from ds_format.body.body import open_body
 from ds_format.drivers.alike import AlikeFiles
-from ds_format.drivers.netcdf import NetCDFWarning, small
+from ds_format.drivers.netcdf import NetCDFWarning, opening
 from ds_format.drivers.netcdf.hdf5 import description, recalled
 from ds_format.errors import DsError
 
@@ -252,15 +252,15 @@ def test_alike_files_are_merged_as_others(
     changes: list[dict[str, Any]] = [{}, {"title": "b"}, change, change, {}]
     paths = [make(tmp_path / f"{i}.nc", i, **each) for i, each in enumerate(changes)]
     found = merged(paths, dim="time", **options)
-    monkeypatch.setattr(small, "SMALL", small.SMALL._replace(hold=lambda path, content: None))
+    monkeypatch.setattr(opening, "SMALL", opening.SMALL._replace(hold=lambda path, content: None))
     assert found == merged(paths, dim="time", **options)
 
 
 def test_a_row_of_files(tmp_path: Path) -> None:
     changes: list[dict[str, Any]] = [{}, {"title": "b"}, {"title": "c"}, {"units": "degC"}]
     paths = [str(make(tmp_path / f"{i}.nc", i, **each)) for i, each in enumerate(changes)]
-    held = [small.hold(path, bytearray(Path(path).read_bytes())) for path in paths]
-    row = AlikeFiles(small.SMALL, paths[0], held[0], None, None, ["title"])
+    held = [opening.hold(path, bytearray(Path(path).read_bytes())) for path in paths]
+    row = AlikeFiles(opening.SMALL, paths[0], held[0], None, None, ["title"])
     assert [row.add(path, each) for path, each in zip(paths[1:], held[1:], strict=True)] == [True, True, False]
     assert row.dataset_attributes == [{"title": "a title"}, {"title": "b"}, {"title": "c"}]
     assert row.read("temperature").shape == (3, 3)
@@ -276,7 +276,7 @@ def test_what_is_unusual_is_not_held(tmp_path: Path) -> None:
     path = make(tmp_path / "x.nc")
     with netCDF4.Dataset(path, "a") as file:
         file.createCompoundType(np.dtype([("a", "i4")]), "pair")
-    assert small.hold(str(path), bytearray(path.read_bytes())) is None
+    assert opening.hold(str(path), bytearray(path.read_bytes())) is None
     with pytest.warns(NetCDFWarning, match="JSON"):
         ds.write(path, {"x": [1], ".": {".": {"deep": {"a": 1}}}})
-    assert small.hold(str(path), bytearray(path.read_bytes())) is None
+    assert opening.hold(str(path), bytearray(path.read_bytes())) is None
