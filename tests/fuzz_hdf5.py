@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
@@ -186,6 +187,8 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
     body: Body = MemoryBody("x.nc", data)
     if dice.random() < AFTER_BLOCK:
         body = header.content(MemoryBody("x.nc", bytes(512) + data)) or body
+    if dice.random() < RECALLED:
+        _compare_headers(body)
     try:
         file = header.read_file(body)
     except (FormatError, Unusual) as error:
@@ -231,6 +234,27 @@ def _has_many_chunks(dataset: HDF5Dataset) -> bool:
     if dataset.shape is None or dataset.layout.chunk is None or 0 in dataset.layout.chunk:
         return False
     return math.prod(n // step for n, step in zip(dataset.shape, dataset.layout.chunk, strict=False)) > 20
+
+
+def _compare_headers(body: Body) -> None:
+    """Compare a file with one whose numbers of attributes are made without NumPy."""
+    outcomes: list[Any] = []
+    for read in (functools.partial(header.read_file, netcdf=True), header.read_header):
+        try:
+            outcomes.append(_without_numpy(read(body)))
+        except (FormatError, Unusual) as error:
+            outcomes.append((type(error), str(error)))
+    if outcomes[0] != outcomes[1]:
+        raise FoundError("numbers of attributes with and without NumPy differ")
+
+
+def _without_numpy(value: Any) -> Any:
+    """Return something that is equal for the same numbers of the same types."""
+    if hasattr(value, "tolist"):
+        return value.dtype.name, repr(value.tolist())
+    if isinstance(value, dict):
+        return {key: _without_numpy(item) for key, item in value.items()}
+    return [_without_numpy(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _compare_recalled(data: bytes, file: HDF5File) -> None:
