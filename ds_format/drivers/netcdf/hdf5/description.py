@@ -14,9 +14,10 @@ Whatever the library would invent, rename, skip or refuse is `Unusual`.
 
 from __future__ import annotations
 
+import operator
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,7 +72,7 @@ class FileOutline(NamedTuple):
     dimensions: list[tuple[str, int, bool]]
     groups: list[DescribedGroup]
     variables: list[OutlinedVariable]
-    places: list[DatasetPlace]
+    places: Sequence[DatasetPlace]
     """Where the values of each variable are."""
     enums: EnumTypes
 
@@ -162,22 +163,57 @@ def _outline_again(file: HDF5File, known: HDF5File, old: FileOutline) -> FileOut
         return None
     if file.types != known.types or [each.name for each in file.groups] != [each.name for each in known.groups]:
         return None
-    layouts = {each.name: each.layout for each in datasets}
-    places = [
-        place.moved(layouts[variable.dataset.name]) for variable, place in zip(old.variables, old.places, strict=True)
-    ]
-    return old._replace(format=_format(file), groups=_groups(file), places=places)
+    return old._replace(format=_format(file), groups=_groups(file), places=_moved(old, known, datasets))
+
+
+class _MovedPlaces(Sequence["DatasetPlace"]):
+    """Places of the variables of a file that says the same as one before. Each is made when it is asked for.
+
+    Parameters
+    ----------
+    known : list of DatasetPlace
+        Places in the other file.
+    numbers : list of int
+        The dataset of each.
+    datasets : list of HDF5Dataset
+        Those of this file, with the layouts.
+    """
+
+    __slots__ = ("_datasets", "known", "numbers")
+
+    def __init__(self, known: list[DatasetPlace], numbers: list[int], datasets: list[HDF5Dataset]):
+        self.known, self.numbers, self._datasets = known, numbers, datasets
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.known[i].moved(self._datasets[self.numbers[i]].layout)
+
+    def __iter__(self) -> Iterator[DatasetPlace]:
+        datasets = self._datasets
+        return (place.moved(datasets[i].layout) for place, i in zip(self.known, self.numbers, strict=True))
+
+
+def _moved(old: FileOutline, known: HDF5File, datasets: list[HDF5Dataset]) -> _MovedPlaces:
+    places = old.places
+    if isinstance(places, _MovedPlaces):
+        return _MovedPlaces(places.known, places.numbers, datasets)
+    numbers = {each.name: i for i, each in enumerate(known.datasets)}
+    return _MovedPlaces([*places], [numbers[variable.dataset.name] for variable in old.variables], datasets)
+
+
+_unmoved = operator.itemgetter(0, 3, 4, 5, 7, 8, 9, 10, 11)
+"""The content of a dataset except for its addresses and hidden attributes."""
+_unmoved_layout = operator.itemgetter(0, 2, 3, 4, 5, 6)
 
 
 def _is_same_but_for_addresses(new: HDF5Dataset, before: HDF5Dataset) -> bool:
     """Return whether datasets say the same, except for their addresses and hidden attributes."""
     layout, other = new.layout, before.layout
     return (
-        new.name == before.name
-        and new[3:6] == before[3:6]
-        and new[7:12] == before[7:12]
-        and layout[2:] == other[2:]
-        and layout.kind == other.kind
+        _unmoved(new) == _unmoved(before)
+        and _unmoved_layout(layout) == _unmoved_layout(other)
         and (layout.address is None) is (other.address is None)
     )
 

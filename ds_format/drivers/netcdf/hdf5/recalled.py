@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
         """See `Memory`."""
         return place.dims
 
-    def positions(self, header: FileOutline) -> list[DatasetPlace]:
+    def positions(self, header: FileOutline) -> Sequence[DatasetPlace]:
         """See `Memory`."""
         return header.places
 
