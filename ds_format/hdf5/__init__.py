@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Unusual
 from .header import SIGNATURE, check_dataset, content, read_file, read_header
-from .links import LeftOut, with_links
 from .records import (
     HDF5Attribute,
     HDF5Dataset,
@@ -28,6 +27,7 @@ from .records import (
 
 if TYPE_CHECKING:
     from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
+    from .links import LeftOut, with_links
 
 __all__ = [
     "SIGNATURE",
@@ -57,10 +57,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what reads values, which the metadata do not need."""
+    """Load what reads values or follows links, which usual metadata do not need."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import arrays
+    if name in ("LeftOut", "with_links"):
+        from . import links
 
-    found = globals()[name] = getattr(arrays, name)
+        found = getattr(links, name)
+    else:
+        from . import arrays
+
+        found = getattr(arrays, name)
+    globals()[name] = found
     return found

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..base import threads
 from ..base.dtypes import NETCDF, TYPES, TypedNumbers, np
 from ..errors import NotInHeaderError
 
@@ -172,6 +171,8 @@ def _count_in_blocks(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np
             if n:
                 part |= hits
                 counts.append((i, n))
+
+    from ..base import threads
 
     threads.each(work, flat.size, BLOCK)
     sums = [sum(n for k, n in counts if k == i) for i in range(len(found))]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import hdf5
 from ...base.text import escape
 from ...body.body import Body, open_body
 from ...errors import DsError, Unusual
+from ...hdf5 import SIGNATURE, read_header
 from ...model import missing
 from ..base import Entries, Metadata
 from ..library.catalog import DescribedVariable, joinable
@@ -37,9 +37,9 @@ def meta(path: Any) -> Metadata | None:
 
 
 def _meta(body: Body) -> Metadata | None:
-    if not body.head(len(hdf5.SIGNATURE)).startswith(hdf5.SIGNATURE):
+    if not body.head(len(SIGNATURE)).startswith(SIGNATURE):
         return None
-    file = outline_usual(hdf5.read_header(body)).file()
+    file = outline_usual(read_header(body)).file()
     variables = [described for described in file.variables if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in variables), ((each.dims, each.code) for each in variables))
     found: Metadata = {}

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .... import hdf5
 from ....base.dtypes import TYPE_OF_CODE, np
 from ....errors import FormatError, NotInHeaderError
-from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual, with_links
+from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual
 from ....model.settings import NON_COORDINATE
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED
@@ -103,7 +103,7 @@ def outline(file: HDF5File) -> FileOutline:
         If the values of a variable cannot be where the file says, or the library would crash: a group is in itself.
     """
     if file.links:
-        file, _ = with_links(file, netcdf=True)
+        file, _ = hdf5.with_links(file, netcdf=True)
     try:
         known = _recent.pop()
     except IndexError:
@@ -124,7 +124,7 @@ def outline_usual(file: HDF5File) -> FileOutline:
         Perhaps though `outline` does not, as for filters that depend on what is installed.
     """
     if file.links:
-        file, _ = with_links(file, netcdf=True)
+        file, _ = hdf5.with_links(file, netcdf=True)
     return _outline(file, _check_usual)
 
 
