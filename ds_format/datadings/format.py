@@ -21,6 +21,7 @@ writes.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from ..body import path_text
@@ -73,8 +74,14 @@ def data_path(path: Any) -> str:
     return name
 
 
-def is_sidecar(path: str) -> bool:
+def is_sidecar(path: str, exists: Callable[[str], bool] = exists) -> bool:
     """Return whether a file is an accompanying file of a data file next to it.
+
+    Parameters
+    ----------
+    path : str
+    exists : callable
+        Whether there is a file of a path.
 
     Examples
     --------

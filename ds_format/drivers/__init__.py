@@ -232,7 +232,20 @@ def is_store(path: Any) -> bool:
     from ..kernels.files.names import is_file, is_folder
 
     name = path_text(path)
-    return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
+    return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, STORE_FILE))
+
+
+STORE_FILE = "zds.json"
+"""The file of a folder that is a ZDS store."""
+
+
+def store_file(address: Any) -> Body | None:
+    """Return the open file zds.json of a ZDS store in a folder that is elsewhere; None if there is no such file."""
+    try:
+        file: Body = address.sibling(f"/{STORE_FILE}").open(FIRST_SIZE)
+    except OSError:
+        return None
+    return file
 
 
 def find_existing(path: Any) -> Format:
@@ -258,7 +271,12 @@ def find_existing(path: Any) -> Format:
                 return FORMATS["zds"]
             if os.path.isdir(path):
                 raise DriverError("a folder that is not a ZDS store: expected a file", path=path_text(path)) from None
-        format = recognise(path)
+        try:
+            format = recognise(path)
+        except FileNotFoundError:
+            if not isinstance(path, Address) or store_file(path) is None:
+                raise
+            return FORMATS["zds"]
         if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
             message = f"{error.message}, or recognised content; {accepting}"
@@ -297,8 +315,14 @@ def _searched() -> Iterator[Format]:
     yield from [one for one in all_formats().values() if one.name not in BUILT_IN]
 
 
-def is_sidecar(path: str) -> bool:
+def is_sidecar(path: str, among: Collection[str] | None = None) -> bool:
     """Return whether a file is a sidecar file of a dataset in several files.
+
+    Parameters
+    ----------
+    path : str
+    among : collection of str, optional
+        All paths in a list of files that are elsewhere; by default the file system is asked.
 
     Examples
     --------
@@ -307,7 +331,8 @@ def is_sidecar(path: str) -> bool:
     >>> drivers.is_sidecar("shard.msgpack.keys"), drivers.is_sidecar("other.msgpack.keys")
     (True, False)
     """
-    return any(format.is_sidecar is not None and format.is_sidecar(path) for format in all_formats().values())
+    exists = () if among is None else (among.__contains__,)
+    return any(format.is_sidecar is not None and format.is_sidecar(path, *exists) for format in all_formats().values())
 
 
 def of_existing(path: Any) -> Driver:

@@ -90,8 +90,9 @@ class Format(NamedTuple):
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
     """Whether a file with an unknown suffix and without such a mark has this format."""
-    is_sidecar: Callable[[str], bool] | None = None
-    """Whether a file is a sidecar file of a dataset in several files."""
+    is_sidecar: Callable[..., bool] | None = None
+    """Whether a file is a sidecar file of a dataset in several files. Called with its path and, for files that are
+    elsewhere, a function that says whether there is a file of a path."""
     small: Callable[[], SmallFiles] | None = None
     """Imports the functions for small files, which are read together."""
     needs: tuple[str, str] | None = None
@@ -157,10 +158,10 @@ def _is_datadings(file: Body) -> bool:
     return not file.is_elsewhere and exists(file.name + OFFSETS)
 
 
-def _is_sidecar_of_datadings(path: str) -> bool:
+def _is_sidecar_of_datadings(path: str, *exists: Callable[[str], bool]) -> bool:
     from ..datadings.format import is_sidecar
 
-    return is_sidecar(path)
+    return is_sidecar(path, *exists)
 
 
 def _ds() -> Driver:

@@ -90,7 +90,8 @@ def readdir(
 
     Each dataset gets the variable `filename`. If files have known suffixes, only these are read, as in ds-format 5.0.2.
     If no file has one, files whose content is recognised are read, such as those of WRF. A warning counts recognised
-    files that are left out, and in a folder without known suffixes all that are left out.
+    files that are left out, and in a folder without known suffixes all that are left out. A folder with a file
+    `zds.json` is one dataset.
 
     Parameters
     ----------
@@ -190,6 +191,10 @@ def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[L
     known: list[str] = []
     others: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_raise_error):
+        if drivers.STORE_FILE in names:  # all files of a store are one dataset
+            known.append(folder)
+            folders.clear()
+            continue
         for name in names:
             (known if drivers.is_known(name) else others).append(os.path.join(folder, name))
         if not recursive:
@@ -203,12 +208,14 @@ def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[L
 
 def _list_elsewhere(folder: Address, recursive: bool) -> tuple[list[Location], str | None]:
     """Return the same for a folder that is elsewhere. Contents are only requested if no file has a known suffix."""
-    from ..body.remote.listing import files_below
+    from ..body.remote.listing import divided, files_below
 
-    found = [one.address for one in files_below(folder, recursive=recursive)]
-    known = [address for address in found if drivers.is_known(address)]
+    stores, files = divided(files_below(folder, recursive=recursive), drivers.STORE_FILE)
+    paths = {one.path for one in files}
+    found = [one.address for one in files if not drivers.is_sidecar(one.path, paths)]
+    known = [one for one in (*stores, *files) if one in stores or drivers.is_known(one.address)]
     if known:
-        return [*known], None
+        return [one.address for one in sorted(known, key=lambda one: one.path)], None
     recognised, unknown = _recognised(arriving([address for address in found if not _is_hidden(address.name)]))
     return [*recognised], counted([path_text(path) for path in unknown], NOT_RECOGNISED)
 

@@ -231,15 +231,18 @@ def _batches_elsewhere(paths: Sequence[Location]) -> Iterator[Batch]:
                 continue
             body = next(bodies)
             rows.append(_row_of(body))
-            found.append(body if isinstance(body, Exception) else _content_of(path, body))
+            found.append(_content_of(path, body))
         yield Batch(some, found, local.read, rows)
         for path in some:
             if isinstance(path, Address):
                 path.keep(None)
 
 
-def _content_of(path: Address, body: Body) -> Content:
-    """Return the bytes of a small file. If it must be opened nevertheless, that takes the body."""
+def _content_of(path: Address, body: Body | Exception) -> Content:
+    """Return the bytes of a small file, or the error. If it must be opened nevertheless, that takes the body."""
+    if isinstance(body, Exception):
+        may_be_folder = isinstance(body, FileNotFoundError) and not drivers.is_known(path)
+        return None if may_be_folder else body
     path.keep(body)
     if body.is_in_memory and path.endswith(SMALL_SUFFIXES):
         return body.memory if isinstance(body.memory, bytearray) else bytearray(body.memory)

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import ds_format as ds
 from ds_format.cli.main import main
+from ds_format.zds import ZDSStore
 
 from . import server as behaviours
 from .conftest import check_interrupt
@@ -105,6 +107,38 @@ def test_patterns_and_folders(bucket: Bucket, here: Path) -> None:
         ds.convert_many("s3://bucket/2026/*.csv", "none", **options)
     with pytest.raises(ds.UnsupportedError, match="web servers do not list their files"):
         ds.convert_many("http://127.0.0.1/2026/", "none", to="nc")
+
+
+def test_containers(bucket: Bucket, here: Path) -> None:
+    for i in range(2):
+        with ZDSStore.open(f"in/people{i}", mode="w") as store:
+            store.put("ada", {"_id": "ada", "age": 36 + i})
+    samples = {"age": np.arange(3), ".": {"age": {".dims": ["n"]}}}
+    ds.write("in/c.msgpack", samples, dim="n")
+    ds.write("in/d.bpk", samples)
+    for path in filter(Path.is_file, Path("in").rglob("*")):
+        bucket.put(str(path), path.read_bytes())
+    options: dict[str, Any] = {"storage_options": keys(bucket)}
+    ages = {"c": [0, 1, 2], "d": [0, 1, 2], "people0": [36], "people1": [37]}
+    places: list[tuple[str, str, dict[str, Any]]] = [("near", "in", {}), ("far", "s3://bucket/in/", options)]
+    for place, folder, given in places:
+        assert statuses(ds.convert_many([folder], place, **given)) == ["converted"] * 4
+        assert {path.stem: ds.read(path)["age"].tolist() for path in Path(place).glob("*.ds")} == ages
+        assert statuses(ds.convert_many([folder], place, resume=True, **given)) == ["skipped"] * 4
+        every = ds.readdir(folder, recursive=True, **given)
+        assert {Path(each["filename"]).stem: each["age"].tolist() for each in every} == ages
+        people = f"{folder.rstrip('/')}/people1"
+        assert statuses(ds.convert_many([people], f"one {place}", **given)) == ["converted"]
+        assert [each["age"].tolist() for each in ds.readdir(people, **given)] == [[37]]
+        assert [each["age"].tolist() for each in ds.read_many([people, people], **given)] == [[37], [37]]
+        with ds.open(people, **given) as file:
+            assert file["age"][:].tolist() == [37]
+    for name in ("people0", "c.msgpack"):
+        problems = ds.verify(f"s3://bucket/in/{name}", **options)
+        assert [(each.severity, "by a local path" in each.message) for each in problems] == [("warning", True)]
+    assert ds.verify("s3://bucket/in/d.bpk", **options) == []
+    with pytest.raises(FileNotFoundError, match="s3://bucket/in/absent"):
+        ds.read("s3://bucket/in/absent", **options)
 
 
 def test_from_a_bucket_to_a_bucket(bucket: Bucket, here: Path) -> None:

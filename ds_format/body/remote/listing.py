@@ -22,7 +22,7 @@ from .stores import repeated
 class ListedFile(NamedTuple):
     """A file, as its store lists it."""
 
-    address: Address
+    address: RemoteAddress
     path: str
     """Its path below the address that was listed, or below the part of a pattern before the first wildcard."""
     stamp: Stamp
@@ -58,6 +58,23 @@ def files_below(address: Address, *, recursive: bool = True) -> list[ListedFile]
     if not found:
         raise FileNotFoundError(errno.ENOENT, "there are no files below this address", address.name)
     return found
+
+
+def divided(found: Sequence[ListedFile], name: str) -> tuple[list[ListedFile], list[ListedFile]]:
+    """Return the folders that have a file of some name, each with the stamp of this file, and the files in no such one.
+
+    Parameters
+    ----------
+    found : sequence of ListedFile
+    name : str
+    """
+    marks = [one for one in found if one.path.rpartition("/")[2] == name]
+    folders = [
+        ListedFile(one.address.at(one.address.location.rpartition("/")[0]), one.path.rpartition("/")[0], one.stamp)
+        for one in marks
+    ]
+    inside = tuple(f"{one.path}/" if one.path else "" for one in folders)
+    return folders, [one for one in found if not one.path.startswith(inside)]
 
 
 def _listed(address: RemoteAddress, *, recursive: bool) -> list[ListedFile]:

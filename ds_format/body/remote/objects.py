@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...base.optional import library
 from ...errors import plain_name
 from .settings import current
-from .stores import EXTRA, Answer, FileRecord, mapped, refused
+from .stores import EXTRA, Answer, FileRecord, interruptible, mapped, refused
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "abfs", "abfss": "abfss"}
 """Schemes of addresses of buckets, and those that obstore knows for them."""
@@ -105,11 +105,14 @@ def objects_below(store: Any, path: str, *, recursive: bool) -> Iterator[FileRec
     """
     top = path.rstrip("/")
     start = len(top) + 1 if top else 0
-    try:
+
+    def listed() -> Any:
         if recursive or not hasattr(store, "list_with_delimiter"):
-            found = [one for some in store.list(top or None) for one in some]
-        else:
-            found = store.list_with_delimiter(top or None)["objects"]
+            return [one for some in store.list(top or None) for one in some]
+        return store.list_with_delimiter(top or None)["objects"]
+
+    try:
+        found = interruptible(listed)
     except Exception as error:
         raise mapped(error) from error
     for one in found:
@@ -135,12 +138,12 @@ class ObjectStore:
     def first(self, size: int) -> Answer:
         """Return the first bytes."""
         try:
-            return self._get((0, size))
+            return self._answer(lambda: self._get((0, size)))
         except OSError as error:
             if "range" not in str(error).lower():
                 raise
             # a range of an empty file does not exist
-            answer = self._meta()
+            answer = self._answer(self._meta)
             if answer.size:
                 raise
             return answer
@@ -150,24 +153,25 @@ class ObjectStore:
 
     def get(self, start: int, stop: int) -> Answer:
         """Return a range of bytes."""
-        return self._get((start, stop))
+        return self._answer(lambda: self._get((start, stop)))
 
     def now(self) -> None:
         """Return None: each answer has size and version."""
 
     def _get(self, span: tuple[int, int]) -> Answer:
-        try:
-            result = self._store.get(self._path, options={"range": span})
-            facts = _size_and_version(result.meta)  # obstore 0.6 has none after the bytes were taken
-            return Answer(memoryview(_buffer(result)), *facts)
-        except Exception as error:
-            raise mapped(error) from error
+        result = self._store.get(self._path, options={"range": span})
+        facts = _size_and_version(result.meta)  # obstore 0.6 has none after the bytes were taken
+        return Answer(memoryview(_buffer(result)), *facts)
 
     def _meta(self) -> Answer:
+        head = getattr(self._store, "head", None)
+        meta = self._store.get(self._path).meta if head is None else head(self._path)
+        return Answer(b"", *_size_and_version(meta))
+
+    @staticmethod
+    def _answer(request: Callable[[], Answer]) -> Answer:
         try:
-            head = getattr(self._store, "head", None)
-            meta = self._store.get(self._path).meta if head is None else head(self._path)
-            return Answer(b"", *_size_and_version(meta))
+            return interruptible(request)
         except Exception as error:
             raise mapped(error) from error
 

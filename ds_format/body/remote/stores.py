@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import queue
 import re
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -118,6 +120,29 @@ def repeated(request: Callable[[], T], name: str, what: str) -> T:
         pause *= 2
     tries = f" ({i + 1} attempts)" if i else ""
     raise OSError(errno.EIO, f"{what}: {failure.message}{tries}", name) from failure
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """Call a function of a library that does not notice Ctrl-C: in another thread if this is the main one.
+
+    Ctrl-C then ends the program at once, because the thread is a daemon.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            results.put((call(), None))
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            results.put((None, error))
+
+    threading.Thread(target=work, name="ds_format request", daemon=True).start()
+    found, error = results.get()
+    if error is not None:
+        raise error
+    result: T = found
+    return result
 
 
 def _described(error: OSError, name: str, what: str) -> OSError:

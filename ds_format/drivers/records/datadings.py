@@ -34,7 +34,7 @@ from ..ds.source import DsSource
 from . import sidecar
 from .columns import MASK, SAMPLE_SCALARS, array_of_samples, describe_sample_value, values_for_samples
 from .schema import RecordSchema
-from .sidecar import SUFFIX, find_file, prepare_file
+from .sidecar import ONLY_VALUES, SUFFIX, find_file, prepare_file
 from .sink import RecordBlock, RecordSink, RecordsPlan, record_blocks
 from .source import RecordSource
 
@@ -77,6 +77,9 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         If there is no data file.
     """
     name = path_text(path)
+    if isinstance(path, Address):
+        report(Problem(name, None, ONLY_VALUES, WARNING))
+        return open(path, skip_unsupported=True)
     reported: set[str] = set()
     has_errors = False
     for flaw in verify(name, progress=progress):

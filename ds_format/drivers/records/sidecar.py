@@ -41,6 +41,8 @@ SUFFIX = format.SIDECAR
 """Suffix of the sidecar file of a data file."""
 FILE = "dataset.ds"
 """Name of the sidecar file of a collection."""
+ONLY_VALUES = "only its values were read: all its files are checked by a local path"
+"""Message of a check of records at an address."""
 END_SIZE = 1 << 16
 """Bytes at the end of the documents that the checksum covers. A checksum of all bytes would slow down opening a store,
 and values are checked when they are read."""

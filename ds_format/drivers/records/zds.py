@@ -39,13 +39,13 @@ from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
 from ...zds.store_access import open_store, root_of
 from ...zds.validation import validate
-from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, Metadata, Problem, Report, Source
+from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, WARNING, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
 from ..handle import Reopened
 from . import sidecar
 from .columns import DOCUMENT_SCALARS, array_of_documents, describe_document_value, values_for_documents
 from .schema import RecordSchema
-from .sidecar import FILE, create_member, find_member
+from .sidecar import FILE, ONLY_VALUES, create_member, find_member
 from .sink import RecordBlock, RecordSink, RecordsPlan, record_blocks
 from .source import RecordSource
 
@@ -107,6 +107,9 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         If there is no such file or folder.
     """
     name = path_text(path)
+    if isinstance(path, Address):
+        report(Problem(name, None, ONLY_VALUES, WARNING))
+        return open(path, skip_unsupported=True)
     os.stat(name)
     has_errors = False
     for finding in validate(name, progress=progress):

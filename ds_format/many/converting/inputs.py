@@ -108,7 +108,7 @@ def _is_folder(address: Address) -> bool:
 
 def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
     """Return the files that an address selects, sorted: itself, or those in a folder, or the matches of a pattern."""
-    from ...body.remote.listing import files_matching, has_wildcard
+    from ...body.remote.listing import divided, files_matching, has_wildcard
 
     if has_wildcard(address):
         found = files_matching(address)
@@ -116,8 +116,11 @@ def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
         found = files_matching(address.sibling("**"))
     else:
         return [InputFile(address.name, _base_name(address), address=address)]
-    known = {one.path: one for one in found if drivers.is_known(one.address)}
-    others = {one.address: one for one in found if one.path not in known}
+    stores, files = divided(found, drivers.STORE_FILE)
+    known = {one.path: one for one in stores}
+    known |= {one.path: one for one in files if drivers.is_known(one.address)}
+    paths = {one.path for one in files}
+    others = {one.address: one for one in files if one.path not in known and not drivers.is_sidecar(one.path, paths)}
     for unknown in arriving([*others]):
         if drivers.recognise(unknown) is None:
             walk.unknown.add(path_text(unknown))

@@ -310,11 +310,18 @@ def _check_unchanged(path: Location, before: Stamp, after: Stamp) -> None:
 def _settled(path: Location) -> Stamp:
     """Return the stamp of a file, when it is so old that any later change gets another time.
 
-    For a file that is elsewhere, return size and version. Opening it then takes the bytes that came with these.
+    For a file that is elsewhere, return size and version. Opening it then takes the bytes that came with these. A store
+    in a folder has those of its file zds.json.
     """
     if isinstance(path, Address):
-        body = path.open(FIRST_SIZE)
-        path.keep(body)
+        try:
+            body = path.open(FIRST_SIZE)
+        except FileNotFoundError:
+            body = drivers.store_file(path)
+            if body is None:
+                raise
+        else:
+            path.keep(body)
         return body.watch.stamp or Stamp(body.size, 0, b"", "", 0)
     for _ in range(LOOKS):
         status = os.stat(path)
