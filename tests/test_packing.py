@@ -65,11 +65,12 @@ def test_as_the_library_does(
     path = tmp_path_factory.mktemp("packed") / "x.nc"
     given_attributes = {"scale_factor": scale, "add_offset": offset, "_Unsigned": unsigned}
     with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("n", 4)
+        file.createDimension("n", 5)
         variable = file.createVariable("x", code, ("n",), fill_value=fill)
         variable.setncatts({name: value for name, value in given_attributes.items() if value is not None})
         variable.set_auto_maskandscale(False)
-        variable[:] = np.array([0, 1, 5, 100], code)
+        # the last one is the default fill value, which is a number like others where it represents an unsigned one
+        variable[:] = np.array([0, 1, 5, 100, netCDF4.default_fillvals[code]], code)
     with netCDF4.Dataset(path) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about attributes that are no numbers
         expected = file["x"][...]

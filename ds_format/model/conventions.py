@@ -25,6 +25,11 @@ EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degr
 """Units of latitude and of longitude in lower case (CF conventions 1.11, sections 4.1 and 4.2)."""
 
 
+def is_unsigned(attrs: Mapping[str, Any]) -> bool:
+    """Return whether signed integers with these attributes represent unsigned ones (NetCDF user's guide)."""
+    return str(attrs.get("_Unsigned")) in ("true", "True")
+
+
 def kind_of(entry: Mapping[str, Any]) -> str:
     """Return `latitude` or `longitude` by the units or the standard name of a variable, else an empty string."""
     units, standard = str(entry.get("units", "")).lower(), entry.get("standard_name")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.dtypes import NETCDF, TYPES, TypedNumbers, np
 from ..errors import NotInHeaderError
+from .conventions import is_unsigned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,14 +70,13 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
     dtype : dtype
         Dtype of the values in the file.
     is_filled : bool
-        Whether the library pre-fills the variable. Then the default fill value means "missing", unless `_FillValue`
-        is set.
+        Whether the library pre-fills the variable.
     """
     found: Sentinels = []
     for name in SENTINEL_ATTRIBUTES:
         if name in attributes:
             found += fitting(attributes[name], dtype)
-    if is_filled and FILL_ATTRIBUTE not in attributes:
+    if is_filled and is_default_missing(attributes, dtype.kind):
         found.append(default_fill(dtype))
     if len(found) < 2:
         return found
@@ -85,6 +85,21 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
         if not any(is_value(np.asarray(value), other) for other in distinct):
             distinct.append(value)
     return distinct
+
+
+def is_default_missing(attributes: Mapping[str, Any], kind: str) -> bool:
+    """Return whether the default fill value of a pre-filled variable means "missing".
+
+    It does not where signed numbers represent unsigned ones, as in the netCDF4 library: 129 is a value of bytes.
+
+    Parameters
+    ----------
+    attributes : dict
+        Unescaped name → value.
+    kind : str
+        NumPy kind of the values in the file.
+    """
+    return FILL_ATTRIBUTE not in attributes and not (kind == "i" and is_unsigned(attributes))
 
 
 def are_possible(attributes: dict[str, Any], code: str, is_filled: bool, *, is_scalar: bool) -> bool:
@@ -111,7 +126,7 @@ def are_possible(attributes: dict[str, Any], code: str, is_filled: bool, *, is_s
             if value.dtype.code != code:
                 raise NotInHeaderError(f'the attribute "{name}" of another type')
             n += len(value.values) if isinstance(value.values, list) else 1
-    n += is_filled and FILL_ATTRIBUTE not in attributes
+    n += is_filled and is_default_missing(attributes, code[0])
     if is_scalar and n > 1:
         raise NotInHeaderError("several numbers that mark a scalar as missing")
     return n > 0

@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from ..base.dtypes import PACKED, RECORDS, TYPES, TypedNumbers, np
-from .conventions import parents_bounds, with_parents
+from .conventions import is_unsigned, parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
 """Attributes that define the packing of integers."""
@@ -39,7 +39,7 @@ def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
     given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs]
     if given and all(map(_is_number, given)):
         return True
-    return kind == "i" and _is_unsigned(attrs)
+    return kind == "i" and is_unsigned(attrs)
 
 
 def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
@@ -126,7 +126,7 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
     array([277.15, 277.65])
     """
     data = np.ma.getdata(values)
-    if _is_unsigned(attrs) and data.dtype.kind == "i":
+    if is_unsigned(attrs) and data.dtype.kind == "i":
         data = data.view(f"u{data.itemsize}")
     scale, offset = attrs.get("scale_factor"), attrs.get("add_offset")
     if (scale is None or _is_number(scale)) and (offset is None or _is_number(offset)):
@@ -194,7 +194,3 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, (float, str)):  # what needs no NumPy
         return isinstance(value, float)
     return isinstance(value, (np.integer, np.floating))
-
-
-def _is_unsigned(attrs: Mapping[str, Any]) -> bool:
-    return str(attrs.get("_Unsigned")) in ("true", "True")

@@ -42,7 +42,8 @@ KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "s
 """Codes other than numbers → ds type and kind."""
 KINDS_OF_STRINGS = ("char", "string")
 PACKING = frozenset(packing.ATTRIBUTES)
-SENTINEL_ATTRIBUTES = frozenset(missing.SENTINEL_ATTRIBUTES)
+CHANGING_SENTINELS = frozenset((*missing.SENTINEL_ATTRIBUTES, "_Unsigned"))
+"""Attributes without which the default fill value alone means "missing"."""
 ESCAPED = (".", "\\")
 """First characters of names that are other ones as keys."""
 
@@ -95,7 +96,7 @@ def read_variable(
     found: missing.Sentinels = []
     sought = None
     if form.kind not in KINDS_OF_STRINGS:
-        if described.is_filled and SENTINEL_ATTRIBUTES.isdisjoint(attributes):
+        if described.is_filled and CHANGING_SENTINELS.isdisjoint(attributes):
             found, sought = _default_sentinels(code)
         elif found := missing.sentinels(attributes, dtype_of(code), described.is_filled):
             sought = np.array(found, dtype_of(code))

@@ -421,7 +421,8 @@ class Definer:
         values = self._fitted(plan, self._values(plan, kind), dtype)
         enum = self._enum(plan, dtype)
         recorded = setting(plan.record, "fill", str)
-        is_filled = recorded == "default" and plan.missing is not False  # without missing values it marks nothing
+        # without missing values it marks nothing
+        is_filled = recorded == "default" and plan.missing is not False and bool(missing.sentinels(values, dtype, True))
         is_unused = recorded in ("default", "unused") and not is_filled and not facts.has_missing
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):

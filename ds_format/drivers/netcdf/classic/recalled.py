@@ -15,8 +15,9 @@ from ....base.once import OnDemand
 from ....dataset import META, escape
 from ....errors import DsError
 from ....kernels.header.memory import Original
+from ....model.missing import SENTINEL_ATTRIBUTES
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
-from ..catalog import SENTINEL_ATTRIBUTES, ReadScalar, Uses, dataset_record, read_variable
+from ..catalog import ReadScalar, Uses, dataset_record, read_variable
 from ..format import MARKER, take_marker
 from ..recalled import Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
 
@@ -163,4 +164,4 @@ class LargeCatalog:
 
 
 def _has_sentinels(place: classic.ClassicVariable) -> bool:
-    return not SENTINEL_ATTRIBUTES.isdisjoint(place.attributes)
+    return not place.attributes.keys().isdisjoint(SENTINEL_ATTRIBUTES)
