@@ -288,8 +288,8 @@ def fail(path: Location, error: Exception) -> None:
 def no_collection() -> Iterator[None]:
     """Disable the garbage collector, which would search many new datasets again and again without finding anything."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()  # not before, or an interrupt in between would leave it disabled
         yield
     finally:
         if enabled:
