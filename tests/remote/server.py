@@ -13,12 +13,14 @@ import hashlib
 import http.server
 import re
 import socket
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from email.message import Message
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -81,6 +83,8 @@ class Server:
         Seconds to wait before each answer.
     etag : {"strong", "weak"} or None
         The kind of version that it tells.
+    certificate : path, optional
+        A file with a certificate and its key, for https.
 
     Attributes
     ----------
@@ -100,6 +104,7 @@ class Server:
         *behaviours: Behaviour,
         latency: float = 0.0,
         etag: str | None = "strong",
+        certificate: Path | None = None,
     ):
         self.files = {} if files is None else files
         self.latency = latency
@@ -116,12 +121,19 @@ class Server:
             self._answer = _before(behaviour, self._answer)
         self._http = _Listener(self)
         self.port: int = self._http.server_address[1]
+        self.scheme = "http"
+        if certificate is not None:
+            self.scheme = "https"
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            # the handshake is made by the thread of the connection
+            self._http.socket = context.wrap_socket(self._http.socket, True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
     def url(self, path: str = "", host: str = "127.0.0.1") -> str:
         """Return the URL of a file."""
-        return f"http://{host}:{self.port}/{path}"
+        return f"{self.scheme}://{host}:{self.port}/{path}"
 
     @property
     def ranges(self) -> list[Range | None]:
@@ -241,9 +253,9 @@ class _Listener(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Collect errors of the server. A client that has gone is none."""
+        """Collect errors of the server. A client that has gone, or does not trust it, is none."""
         error = sys.exception()
-        if error is not None and not isinstance(error, ConnectionError):
+        if error is not None and not isinstance(error, (ConnectionError, ssl.SSLError)):
             self.owner.faults.append(error)
 
 

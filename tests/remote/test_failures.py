@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,12 +236,44 @@ def test_a_proxy_of_the_environment(files: dict[str, bytes], serve: Serve, monke
     assert len(direct.requests) == 2
 
 
-def test_certificates_of_the_environment_are_used(
-    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file with a self-signed certificate of 127.0.0.1 and its key."""
+    path = tmp_path_factory.mktemp("certificate") / "both.pem"
+    key = path.with_name("key.pem")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1".split()
+    )
+    subprocess.run([*command, "-keyout", key, "-out", path], check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + key.read_bytes())
+    return path
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_certificates(
+    files: dict[str, bytes], serve: Serve, certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "absent.pem"))
-    with ds.remote(retries=0), pytest.raises(OSError, match=r"x\.ds"):
-        ds.read("https://127.0.0.1:9/x.ds", storage_options={"headers": {"X": "1"}})
+    server = serve(files, certificate=certificate)
+    with pytest.raises(
+        OSError, match=r"CERTIFICATE_VERIFY_FAILED.* by the option ca_certs or SSL_CERT_FILE: .*large\.ds"
+    ):
+        read(server)
+    assert not server.requests
+    for options in ({"ca_certs": str(certificate)}, {"ca_certs": certificate}):
+        np.testing.assert_array_equal(read(server, storage_options=options), GRID)
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, str(certificate))
+            np.testing.assert_array_equal(read(server, storage_options={"headers": {"X": name}}), GRID)
+    digest = subprocess.run(
+        ["openssl", "x509", "-noout", "-hash", "-in", certificate], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (tmp_path / f"{digest}.0").write_bytes(certificate.read_bytes())
+    np.testing.assert_array_equal(read(server, storage_options={"ca_certs": tmp_path}), GRID)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "absent.pem"))
+    with pytest.raises(OSError, match=r"SSL_CERT_FILE: certificates not found: .*absent\.pem: .*large\.ds"):
+        read(server, storage_options={"headers": {"X": "other"}})
+    np.testing.assert_array_equal(read(serve(files), storage_options={"headers": {"X": "other"}}), GRID)
 
 
 CODE = """

@@ -6,6 +6,7 @@ address, others those in `.netrc`. A sign-in on another host that leads back wit
 
 from __future__ import annotations
 
+import errno
 import functools
 import http.cookiejar
 import netrc
@@ -39,6 +40,9 @@ PROXY_VARIABLES = [
     "REQUEST_METHOD",
 ]
 """Variables of the environment that `urllib.request.getproxies` uses for web servers."""
+CERTIFICATES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+"""Variables of the environment that may name a file of certificates, or a folder as made by `c_rehash`."""
+UNTRUSTED = "; if you trust the server, name the file of its certificate by the option ca_certs or SSL_CERT_FILE"
 OPTIONS = ("headers", "token", "auth", "cookies", "ca_certs", "client_kwargs")
 """Keys of `storage_options`; the last one is the name that fsspec has for a dict of the others."""
 
@@ -75,12 +79,18 @@ class Session:
         cookies = given.get("cookies")
         self.jar = cookies if isinstance(cookies, http.cookiejar.CookieJar) else http.cookiejar.CookieJar()
         self.cookies: Mapping[str, str] = {} if cookies is None or cookies is self.jar else cookies
-        variables = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-        found = next((os.environ[name] for name in variables if os.environ.get(name)), None)
-        self._certificates = given.get("ca_certs", found)
+        found = {name: os.environ[name] for name in CERTIFICATES if os.environ.get(name)}
+        if given.get("ca_certs") is not None:
+            found = {"ca_certs": os.fspath(given["ca_certs"])}
+        self._certificates = next(iter(found.items()), None)
         self._pools: dict[str | None, Any] = {}
         self._lock = threading.Lock()
         renew_lock(self, threading.Lock)
+
+    def check_certificates(self, url: str) -> None:
+        """Raise an OSError if the certificates for an address do not exist: urllib3 does not name them."""
+        if url.startswith("https:") and self._certificates is not None and not os.path.exists(self._certificates[1]):
+            raise OSError(errno.EINVAL, "{}: certificates not found: {}".format(*self._certificates))
 
     def pool(self, url: str) -> Any:
         """Return the pool of connections for an address: directly, or through the proxy of the environment."""
@@ -93,7 +103,10 @@ class Session:
         return found
 
     def _make_pool(self, proxy: str | None) -> Any:
-        certificates = {} if self._certificates is None else {"ca_certs": self._certificates}
+        certificates = {}
+        if self._certificates is not None:
+            path = self._certificates[1]
+            certificates["ca_cert_dir" if os.path.isdir(path) else "ca_certs"] = path
         if proxy is None:
             return self.urllib3.PoolManager(maxsize=CONNECTIONS, **certificates)
         if proxy.startswith("socks"):
@@ -255,6 +268,7 @@ class HttpStore:
     def _sent(self, url: str, span: str) -> Any:
         """Send one request, with those credentials that belong to its host."""
         session, settings = self._session, current()
+        session.check_certificates(url)
         headers = self._headers(url)
         headers["Range"] = span
         headers["Accept-Encoding"] = "identity"
@@ -277,7 +291,8 @@ class HttpStore:
                 decode_content=False,
             )
         except session.urllib3.exceptions.SSLError as error:
-            raise OSError(None, self._plain_message(error)) from error
+            advice = UNTRUSTED if "CERTIFICATE_VERIFY_FAILED" in str(error) else ""
+            raise OSError(None, f"{self._plain_message(error)}{advice}") from error
         except session.urllib3.exceptions.LocationValueError as error:
             raise OSError(None, self._plain_message(error)) from error
         except (session.urllib3.exceptions.HTTPError, OSError) as error:
