@@ -241,9 +241,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a file with a self-signed certificate of 127.0.0.1 and its key."""
     path = tmp_path_factory.mktemp("certificate") / "both.pem"
     key = path.with_name("key.pem")
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1".split()
-    )
+    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name]
     subprocess.run([*command, "-keyout", key, "-out", path], check=True, capture_output=True)
     path.write_bytes(path.read_bytes() + key.read_bytes())
     return path
