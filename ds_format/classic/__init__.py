@@ -14,10 +14,14 @@ copies the bytes of the variable from each record, and kernels convert big-endia
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Unusual
-from .arrays import ranges_of, values
 from .format import MAGIC, Incomplete
-from .header import ClassicHeader, ClassicVariable, Dimension, end_of, read_header, read_on
+from .header import ClassicHeader, ClassicVariable, Dimension, end_of, read_header, read_on, read_usual
+
+if TYPE_CHECKING:
+    from .arrays import ranges_of, values
 
 __all__ = [
     "MAGIC",
@@ -30,5 +34,16 @@ __all__ = [
     "ranges_of",
     "read_header",
     "read_on",
+    "read_usual",
     "values",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what reads values, which the metadata do not need."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import arrays
+
+    found = globals()[name] = getattr(arrays, name)
+    return found

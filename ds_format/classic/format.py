@@ -25,8 +25,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
+from ..base.dtypes import np
 from ..errors import DsError, FormatError, TruncatedError, Unusual
 
 MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")

@@ -26,8 +26,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from ..base.dtypes import TypedNumbers
 from ..body.body import FIRST_SIZE, Body
-from ..errors import FormatError, TruncatedError, Unusual
+from ..errors import FormatError, NotInHeaderError, TruncatedError, Unusual
 from ..kernels.classic.header import Parser
 from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, read_items
 
@@ -54,7 +55,8 @@ class ClassicVariable(NamedTuple):
     dims: tuple[int, ...]
     """Indexes into `ClassicHeader.dimensions`."""
     attributes: dict[str, Any]
-    """Text as str, one number as a NumPy scalar, others as (N,) arrays in native byte order."""
+    """Text as str, one number as a NumPy scalar, others as (N,) arrays in native byte order. `read_usual` gives other
+    numbers."""
     code: str
     """NumPy kind and bytes of a value."""
     shape: tuple[int, ...]
@@ -226,6 +228,7 @@ def _check_apart(variable: ClassicVariable, end: int, before: str) -> None:
 T = TypeVar("T")
 
 _parser = Parser(Dimension, ClassicVariable, ClassicHeader, FORMATS, CODES)
+_usual_parser = Parser(Dimension, ClassicVariable, ClassicHeader, FORMATS, CODES, TypedNumbers)
 
 
 def read_header(body: Body, *, share: bool = False) -> ClassicHeader:
@@ -251,13 +254,26 @@ def read_header(body: Body, *, share: bool = False) -> ClassicHeader:
     return read_on(body, partial(_parse, share=share))
 
 
-def _parse(data: bytes | bytearray, file_size: int, share: bool) -> ClassicHeader:
+def read_usual(body: Body) -> ClassicHeader:
+    """Do the same as `read_header` without NumPy: numbers of attributes are `TypedNumbers`.
+
+    Raises
+    ------
+    NotInHeaderError
+        If the header must be read item by item; perhaps though it is not wrong.
+    """
+    return read_on(body, partial(_parse, share=False, parser=_usual_parser))
+
+
+def _parse(data: bytes | bytearray, file_size: int, share: bool, parser: Parser = _parser) -> ClassicHeader:
     """Return the header if it ends within `data`, the first bytes of a file; otherwise raise `Incomplete`."""
-    parsed = _parser.parse(data, file_size, share)
+    parsed = parser.parse(data, file_size, share)
     if type(parsed) is ClassicHeader:
         return parsed
     if parsed is not None:
         raise Incomplete(parsed)
+    if parser is _usual_parser:
+        raise NotInHeaderError("a wrong or unusual header")
     with memoryview(data) as view:
         return lay_out(read_items(view, file_size), file_size)
 

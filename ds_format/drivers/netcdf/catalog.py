@@ -5,7 +5,7 @@ Without missing values, nothing here needs NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from ..base import OBJECT_SIZE
 from ..library.catalog import (
     Catalog,
     DescribedFile,
+    DescribedGroup,
     DescribedVariable,
     FileVariable,
     Refused,
@@ -38,6 +39,8 @@ from .format import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...classic import ClassicHeader, ClassicVariable
+
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes other than numbers → ds type and kind."""
 KINDS_OF_STRINGS = ("char", "string")
@@ -49,6 +52,27 @@ ESCAPED = (".", "\\")
 
 ReadScalar = Callable[[Any], "NDArray[Any] | None"]
 """Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
+
+
+def describe_classic(header: ClassicHeader) -> DescribedFile:
+    """Return the description of a classic file. Its attributes are those of the header."""
+    names = [dimension.name for dimension in header.dimensions]
+    variables = [
+        describe_classic_variable(place, [names[dim] for dim in place.dims], place) for place in header.variables
+    ]
+    return DescribedFile(header.format, header.dimensions, [DescribedGroup("", header.attributes, [])], variables)
+
+
+def describe_classic_variable(
+    variable: ClassicVariable, dims: Sequence[str], place: ClassicVariable
+) -> DescribedVariable:
+    """Return the description of a variable of a classic file, whose values are at a place.
+
+    Its attributes may be changed, but not what is in them.
+    """
+    return DescribedVariable(
+        variable.name, dims, variable.shape, variable.code, dict(variable.attributes), [], True, {}, None, place
+    )
 
 
 def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar) -> Catalog:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base import signatures
 from ...base.text import escape
 from ...body.body import Body, open_body
 from ...errors import DsError, Unusual
-from ...hdf5 import SIGNATURE, read_header
 from ...model import missing
 from ..base import Entries, Metadata
-from ..library.catalog import DescribedVariable, joinable
-from .catalog import KINDS_OF_STRINGS, entry_of, form_of, properties_of
+from ..library.catalog import DescribedFile, DescribedVariable, joinable
+from .catalog import KINDS_OF_STRINGS, describe_classic, entry_of, form_of, properties_of
 from .format import DEFAULT_FORMAT, PROPERTY
-from .hdf5.description import outline_usual
 
 
 def meta(path: Any) -> Metadata | None:
@@ -36,10 +35,25 @@ def meta(path: Any) -> Metadata | None:
         return None  # opening the file tells the reason, or has another way
 
 
+def _described(body: Body) -> DescribedFile | None:
+    """Return the description of a file; None: it must be opened. Only the code of its kind is loaded."""
+    first = bytes(body.head(len(signatures.HDF5)))
+    if first.startswith(signatures.CLASSIC_NETCDF):
+        from ...classic import read_usual
+
+        return describe_classic(read_usual(body))
+    if first.startswith(signatures.HDF5):
+        from ...hdf5 import read_header
+        from .hdf5.description import outline_usual
+
+        return outline_usual(read_header(body)).file()
+    return None
+
+
 def _meta(body: Body) -> Metadata | None:
-    if not body.head(len(SIGNATURE)).startswith(SIGNATURE):
+    file = _described(body)
+    if file is None:
         return None
-    file = outline_usual(read_header(body)).file()
     variables = [described for described in file.variables if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in variables), ((each.dims, each.code) for each in variables))
     found: Metadata = {}

@@ -16,8 +16,10 @@ cdef class Section:
 
 
 cdef class TypedReader:
-    cdef tuple dtypes
+    cdef tuple codes
+    cdef list dtypes  # None: was not needed yet
     cdef int sizes[16]
+    cdef object numbers  # see `Parser`
 
     cdef dict attributes(self, Items* c)
     cdef object _value(self, Items* c)

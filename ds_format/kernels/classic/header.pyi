@@ -5,11 +5,17 @@ class Section: ...
 
 @final
 class TypedReader:
-    def __init__(self, codes: tuple[str, ...]) -> None: ...
+    def __init__(self, codes: tuple[str, ...], numbers: Any) -> None: ...
 
 @final
 class Parser:
     def __init__(
-        self, dimension: type, variable: type, header: type, formats: dict[int, str], codes: tuple[str, ...]
+        self,
+        dimension: type,
+        variable: type,
+        header: type,
+        formats: dict[int, str],
+        codes: tuple[str, ...],
+        numbers: Any = None,
     ) -> None: ...
     def parse(self, data: Any, file_size: int, share: bool = False) -> Any: ...

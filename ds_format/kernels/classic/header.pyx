@@ -2,10 +2,11 @@
 
 This does the same as `classic.format` and `classic.header` for usual headers. Wrong and unusual ones are left to these
 modules: functions here raise EOFError, and `Parser.parse` returns None.
+
+NumPy is imported for the first array or scalar that is made, so that a header can be listed without it.
 """
 
 cimport cython
-cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Copy, PyDict_SetItem, PyDict_Size
@@ -16,16 +17,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from ..common.filling cimport MAX_RANK, empty, native
+from ..common.numbers cimport dtype_of, is_numpy_array, made_numbers, numpy_numbers
 from ..common.words cimport LITTLE_HOST
 from .items cimport (
-    MAX_SIZE, Extent, Items, capacity, check_extents, count, listed, name, number, padded, take, type_number
+    MAX_RANK, MAX_SIZE, Extent, Items, capacity, check_extents, count, listed, name, number, padded, take, type_number
 )
-
-cnp.import_array()
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
 
 cdef enum:
     NC_CHAR = 2
@@ -53,12 +49,15 @@ cdef class TypedReader:
     ----------
     codes : tuple of str
         NumPy kind and bytes of a value, by the number of the type.
+    numbers : callable or None
+        See `Parser`.
     """
 
-    def __init__(self, tuple codes not None):
-        self.dtypes = tuple([cnp.dtype(code or "S1") for code in codes])
-        for i, dtype in enumerate(self.dtypes):
-            self.sizes[i] = dtype.itemsize
+    def __init__(self, tuple codes not None, numbers):
+        self.codes, self.numbers = codes, numbers
+        self.dtypes = [None] * len(codes)
+        for i, code in enumerate(codes):
+            self.sizes[i] = int(code[1:] or 1)
 
     cdef dict attributes(self, Items* c):
         cdef uint64_t n = listed(c, NC_ATTRIBUTE, 2 * c.width + 4), _
@@ -75,22 +74,18 @@ cdef class TypedReader:
         """Read type, count and values of an attribute."""
         cdef uint32_t type_ = type_number(c)
         cdef int size = self.sizes[type_]
-        cdef uint64_t n = count(c, size), one
+        cdef uint64_t n = count(c, size)
         cdef const uint8_t* raw = padded(c, n * size)
-        cdef cnp.npy_intp length
-        cdef cnp.dtype dtype
         if type_ == NC_CHAR:
             while n and raw[n - 1] == 0:
                 n -= 1
             return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
-        dtype = <cnp.dtype> self.dtypes[type_]
-        if n == 1:
-            native(raw, <uint8_t*> &one, 1, size, LITTLE_HOST)
-            return PyArray_Scalar(&one, dtype, None)
-        length = <cnp.npy_intp> n
-        array = empty(dtype, 1, &length)
-        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size, LITTLE_HOST)
-        return array
+        if self.numbers is not None:
+            return made_numbers(raw, <Py_ssize_t> n, n == 1, self.codes[type_], LITTLE_HOST, self.numbers)
+        dtype = self.dtypes[type_]
+        if dtype is None:
+            dtype = self.dtypes[type_] = dtype_of(self.codes[type_])
+        return numpy_numbers(raw, <Py_ssize_t> n, n == 1, dtype, size, LITTLE_HOST)
 
     cdef Section section(self, Items* c, Section remembered, int width):
         """Read a variable up to its type. Return the remembered section, which may be None, if its bytes are equal."""
@@ -120,7 +115,7 @@ cdef dict copied(dict attributes):
     """Return a copy of attributes, arrays included."""
     cdef dict found = PyDict_Copy(attributes)
     for title, value in attributes.items():
-        if isinstance(value, cnp.ndarray):
+        if is_numpy_array(value):
             found[title] = value.copy()
     return found
 
@@ -147,6 +142,9 @@ cdef class Parser:
         Version → name of the format.
     codes : tuple of str
         NumPy kind and bytes of a value, by the number of the type.
+    numbers : callable, optional
+        Makes the numbers of an attribute from a number of Python or a list of them, and the code of one. By default,
+        they are a scalar or an array of NumPy.
     """
 
     cdef type dimension, variable, header
@@ -157,12 +155,12 @@ cdef class Parser:
 
     def __init__(
         self, type dimension not None, type variable not None, type header not None, dict formats not None,
-        tuple codes not None
+        tuple codes not None, numbers=None
     ):
         self.dimension, self.variable, self.header = dimension, variable, header
         self.formats, self.codes = formats, codes
         self.narrow, self.wide = [], []
-        self.reader = TypedReader(codes)
+        self.reader = TypedReader(codes, numbers)
 
     def parse(self, data, uint64_t file_size, bint share=False):
         """Read a header.

@@ -16,6 +16,7 @@ cdef extern from *:
 
 cdef enum:
     MAX_NAME = 255  # bytes
+    MAX_RANK = 64  # dimensions of an array
     N_TYPES = 12
 
 

@@ -9,7 +9,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from posix.unistd cimport pread
 
-from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, native, rank_of, search_values, start_search
+from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, rank_of, search_values, start_search
+from ..common.words cimport native
 from ..files.system cimport fail
 
 cnp.import_array()

@@ -7,6 +7,7 @@ Declarations:
 adler    the checksum Adler-32
 inflate  short zlib streams → bytes
 filling  how values get into an array, and whether some values are among them
+numbers  numbers of attributes, of NumPy or of Python, which needs no NumPy
 words    loads, stores and byte swaps of words at any address
 utf8     check of UTF-8
 output   a buffer that grows at its end

@@ -5,9 +5,8 @@ Floating-point numbers are compared by value, except that NaN equals NaN.
 
 cimport numpy as cnp
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
-from .words cimport LITTLE_HOST, swap_words
+from .words cimport LITTLE_HOST, native
 
 cdef extern from "numpy/arrayobject.h":
     """
@@ -77,14 +76,6 @@ cdef inline void search_values(Search* search, const uint8_t* values, Py_ssize_t
         if search.found:
             return
         search.found = has(values, n, search.sentinels + i * search.size, search.size, search.is_float)
-
-
-cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size, bint swapped) noexcept nogil:
-    """Convert `n` values of 1, 2, 4 or 8 bytes to native ones. Source and target may be the same."""
-    if size > 1 and swapped:
-        swap_words(source, target, n, size)
-    elif source != target:
-        memcpy(target, source, n * size)
 
 
 cdef inline int start_search(Search* search, cnp.dtype dtype, cnp.ndarray sentinels, bint is_big) except -1:

@@ -66,6 +66,14 @@ cdef inline void swap_words(const uint8_t* source, uint8_t* target, Py_ssize_t n
         _swap_each(source, target, n, <uint64_t> 0)
 
 
+cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size, bint swapped) noexcept nogil:
+    """Convert `n` values of 1, 2, 4 or 8 bytes to native ones. Source and target may be the same."""
+    if size > 1 and swapped:
+        swap_words(source, target, n, size)
+    elif source != target:
+        memcpy(target, source, n * size)
+
+
 cdef inline uint64_t load_u64(const uint8_t* address, bint swapped) noexcept nogil:
     cdef uint64_t value
     memcpy(&value, address, 8)

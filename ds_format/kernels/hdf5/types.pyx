@@ -1,41 +1,13 @@
-"""Datatypes of HDF5 files → records, and what reading values of them needs.
-
-NumPy is imported for the first array or scalar that is made, so that a header can be listed without it.
-"""
+"""Datatypes of HDF5 files → records, and what reading values of them needs."""
 
 cimport cython
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr
 
-from ..common.words cimport LITTLE_HOST, swap_words
+from ..common.numbers cimport dtype_of, integer_of, is_numpy_array, made_numbers, numpy_numbers
+from ..common.words cimport LITTLE_HOST
 from .known cimport Known, check, u16, u32, unusual
-
-cdef extern from "Python.h":
-    double PyFloat_Unpack2(const char* p, int is_little) except? -1
-    double PyFloat_Unpack4(const char* p, int is_little) except? -1
-    double PyFloat_Unpack8(const char* p, int is_little) except? -1
-
-cdef extern from "numpy/arrayobject.h":
-    # NumPy is not cimported, which would import it
-    """
-    static int ds_load_numpy(void) { return PyArray_API == NULL ? _import_array() : 0; }
-    static PyObject *ds_scalar(void *data, PyObject *dtype) {
-        return PyArray_Scalar(data, (PyArray_Descr *)dtype, NULL);
-    }
-    static PyObject *ds_array(PyObject *dtype, Py_ssize_t n) {
-        npy_intp shape = n;
-        Py_INCREF(dtype);
-        return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)dtype, 1, &shape, NULL, NULL, 0, NULL);
-    }
-    static void *ds_data(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
-    static int ds_is_array(PyObject *value) { return PyArray_API != NULL && PyArray_Check(value); }
-    """
-    int load_numpy "ds_load_numpy"() except -1
-    object scalar "ds_scalar"(void* data, object dtype)
-    object array_of "ds_array"(object dtype, Py_ssize_t n)
-    uint8_t* data_of "ds_data"(object array)
-    bint is_numpy_array "ds_is_array"(object value)
 
 cdef enum:
     MAX_TEXT = 0x7FFFFFFF  # bytes of a text that NumPy has
@@ -64,56 +36,21 @@ cdef class Type:
 
 cdef object integer_at(const uint8_t* p, Type type_):
     """Read an integer of a type."""
-    cdef uint64_t value = 0
-    cdef uint32_t i
-    cdef bint is_big = type_.is_swapped == LITTLE_HOST and type_.size > 1
-    for i in range(type_.size):
-        value = value << 8 | p[i if is_big else type_.size - 1 - i]
-    if type_.is_signed and type_.size < 8 and value >> (8 * type_.size - 1):
-        value |= ~<uint64_t> 0 << 8 * type_.size
-    return <int64_t> value if type_.is_signed else value
-
-
-cdef object _number_at(const uint8_t* p, Type type_):
-    """Read a number of a type as one of Python."""
-    cdef int is_little = type_.is_swapped != LITTLE_HOST
-    if type_.is_integer:
-        return integer_at(p, type_)
-    if type_.size == 2:
-        return PyFloat_Unpack2(<const char*> p, is_little)
-    if type_.size == 4:
-        return PyFloat_Unpack4(<const char*> p, is_little)
-    return PyFloat_Unpack8(<const char*> p, is_little)
+    return integer_of(p, <int> type_.size, type_.is_signed, type_.is_swapped)
 
 
 cdef bint is_array(object value):
+    """Return whether a value is an array of `numbers_of`."""
     return is_numpy_array(value)
 
 
 cdef object numbers_of(Type type_, const uint8_t* p, Py_ssize_t n, bint is_one, make):
     """Read numbers of a type: as an array or a scalar of NumPy, or as what `make` makes; see `objects.Parser`."""
-    cdef uint64_t one
-    cdef Py_ssize_t i
     if make is not None:
-        values = [_number_at(p + i * type_.size, type_) for i in range(n)]
-        return make(values[0] if is_one else values, type_.code)
+        return made_numbers(p, n, is_one, type_.code, type_.is_swapped, make)
     if type_.dtype is None:
-        load_numpy()
-        import numpy
-        type_.dtype = numpy.dtype(type_.code)
-    if is_one:
-        _native(p, <uint8_t*> &one, 1, type_)
-        return scalar(&one, type_.dtype)
-    array = array_of(type_.dtype, n)
-    _native(p, data_of(array), n, type_)
-    return array
-
-
-cdef inline void _native(const uint8_t* source, uint8_t* target, Py_ssize_t n, Type type_) noexcept:
-    if type_.is_swapped:
-        swap_words(source, target, n, type_.size)
-    else:
-        memcpy(target, source, n * type_.size)
+        type_.dtype = dtype_of(type_.code)
+    return numpy_numbers(p, n, is_one, type_.dtype, <int> type_.size, type_.is_swapped)
 
 
 cdef Type copied(Type type_):

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import netCDF4
 import numpy as np
@@ -21,8 +21,10 @@ from ds_format.cli import main
 from ds_format.drivers.netcdf import header, opening
 from ds_format.errors import DsError
 
+from ...classic import files as classic_files
 from ...hdf5 import drawn
 from ...hdf5.files import MAKERS, each
+from .classic.test_generated import files as generated
 
 NEEDS_MORE = ("types", "ncgen", "compound", "filter_")
 """How the names of files begin that must be opened: with user-defined types, or filters of libraries."""
@@ -71,10 +73,89 @@ def test_random_files(seed: int) -> None:
         check(path)
 
 
+CLASSIC = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
+
+
+def make_classic(path: Path, format: str) -> None:
+    """Write a classic file of the library with attributes of all types that it can have."""
+    codes = ["i1", "i2", "i4", "f4", "f8", *(["u1", "u2", "u4", "i8", "u8"] if format == CLASSIC[2] else [])]
+    with netCDF4.Dataset(path, "w", format=cast("Any", format)) as file:
+        file.createDimension("t", None)
+        file.createDimension("n", 3)
+        file.createDimension("letters", 4)
+        file.createDimension("unused", 2)
+        file.setncatts({"title": "ž", "empty": "", "nothing": np.zeros(0, "f4")})
+        file.createVariable("text", "S1", ("n", "letters"))
+        for code in codes:
+            low, high = (-1.5, np.nan) if code[0] == "f" else (np.iinfo(code).min, np.iinfo(code).max)
+            for dims in ((), ("n",), ("t", "n")):
+                fill = 5 if code == "i2" else None
+                variable = file.createVariable(f"{code}_{len(dims)}", code, dims, fill_value=fill)
+                variable.setncatts({"units": "m", "valid_range": np.array([low, high], code)})
+                variable.setncatts({"flag": np.array(high, code), "add_offset": 0.1, "scale_factor": np.float32(0.1)})
+        file["i2_1"].missing_value = np.array([-5, -6], "i2")
+        file["f4_2"][0:2] = 1
+
+
+@pytest.mark.parametrize("format", CLASSIC)
+def test_the_header_of_a_classic_file_gives_the_same(tmp_path: Path, format: str) -> None:
+    make_classic(tmp_path / "x.nc", format)
+    assert check(tmp_path / "x.nc")
+    found = header.meta(str(tmp_path / "x.nc"))
+    assert found is not None and found["."][".netcdf"]["format"] == format
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_random_classic_files(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "x.nc")
+        path.write_bytes(classic_files.encode(classic_files.drawn(Random(seed))))
+        assert check(path)
+
+
+@given(generated())
+def test_classic_files_made_by_hand(file: classic_files.File) -> None:
+    """Of those with unusual names, or with numbers that only NumPy compares, it gives nothing."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "x.nc")
+        path.write_bytes(classic_files.encode(file))
+        names = [*(name for name, _ in file.dimensions), *(each.name for each in file.variables)]
+        attributes = [file.attributes, *(each.attributes for each in file.variables)]
+        names += [each.name for row in attributes for each in row]
+        is_enough = check(path)
+        assert is_enough <= all(map(bytes.isascii, names))
+
+
+def test_classic_headers_that_need_more(tmp_path: Path) -> None:
+    path = tmp_path / "x.nc"
+    make_classic(path, CLASSIC[0])
+    with netCDF4.Dataset(path, "a") as file:
+        file.renameVariable("text", "ž")
+    assert header.meta(str(path)) is None
+    with ds.open(path) as opened:
+        assert "ž" in opened
+
+
+def test_a_classic_file_whose_values_were_cut(tmp_path: Path) -> None:
+    make_classic(tmp_path / "x.nc", CLASSIC[0])
+    (tmp_path / "x.nc").write_bytes((tmp_path / "x.nc").read_bytes()[:-20])
+    assert check(tmp_path / "x.nc")
+
+
 @pytest.mark.parametrize("cut", [20, 700, 3000])
 def test_damage_is_left_to_opening(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "x.nc"
     MAKERS["report"].make(path)
+    path.write_bytes(path.read_bytes()[:cut])
+    assert header.meta(str(path)) is None
+    with pytest.raises(DsError):
+        ds.open(path)
+
+
+@pytest.mark.parametrize("cut", [20, 700, 1500])
+def test_damaged_classic_headers(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "x.nc"
+    make_classic(path, CLASSIC[0])
     path.write_bytes(path.read_bytes()[:cut])
     assert header.meta(str(path)) is None
     with pytest.raises(DsError):
@@ -97,10 +178,13 @@ def test_numbers_that_only_numpy_compares(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["ls"], ["ls", "-l"], ["info"], ["info", "-j"], ["attrs"], ["meta"]])
-@pytest.mark.parametrize("name", ["report_unlimited_zlib", "many_attributes", "groups"])
+@pytest.mark.parametrize("name", ["report_unlimited_zlib", "many_attributes", "groups", *CLASSIC])
 def test_commands_load_no_numpy(tmp_path: Path, words: list[str], name: str) -> None:
     path = tmp_path / "x.nc"
-    MAKERS[name].make(path)
+    if name in CLASSIC:
+        make_classic(path, name)
+    else:
+        MAKERS[name].make(path)
     code = f"import sys; from ds_format.cli import main; main({[*words, str(path)]}); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert not {"numpy", "dataclasses", "logging"} & set(done.stdout.splitlines()[-1].split())

@@ -17,7 +17,7 @@ from ....errors import DsError
 from ....kernels.header.memory import Original
 from ....model.missing import SENTINEL_ATTRIBUTES
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
-from ..catalog import ReadScalar, Uses, dataset_record, read_variable
+from ..catalog import ReadScalar, Uses, dataset_record, describe_classic_variable, read_variable
 from ..format import MARKER, take_marker
 from ..recalled import Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
 
@@ -44,9 +44,7 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
 
     def described(self, place: classic.ClassicVariable, position: classic.ClassicVariable) -> DescribedVariable:
         """See `Memory`."""
-        return DescribedVariable(
-            place.name, self.dims(place), place.shape, place.code, dict(place.attributes), [], True, {}, None, position
-        )
+        return describe_classic_variable(place, self.dims(place), position)
 
     def moved(
         self, variable: FileVariable, place: classic.ClassicVariable, position: classic.ClassicVariable
