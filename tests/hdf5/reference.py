@@ -529,12 +529,10 @@ class Parser:
         places = [(message.order, message.at, message.size) for message in messages if message.type == 12]
         if any(message.type == 12 and message.flags & 2 for message in messages):
             raise UnknownError("an attribute that is shared")
-        is_ordered = False
         info, file = self.resolved(messages, 0x15), self.file
         if info is not None:
             at = info[0].at
-            is_ordered = bool(file.number(at + 1, 1) & 1)
-            at += 4 if is_ordered else 2
+            at += 4 if file.number(at + 1, 1) & 1 else 2
             heap, tree = file.number(at), file.number(at + 8)
             if heap != UNDEFINED:
                 fractal = read_heap(file, heap)
@@ -544,7 +542,8 @@ class Parser:
                     order = int.from_bytes(record[9:13], "little")
                     places.append((order, *heap_object(file, fractal, record[:8])))
         found = [(order, *self.attribute(at, size)) for order, at, size in places]
-        if is_ordered:
+        # the header says it, too, and the library believes the header
+        if any(message.order >= 0 for message in messages):
             found.sort(key=lambda each: each[0])
         if len({each[1] for each in found}) != len(found):
             raise UnknownError("two attributes of one name")
