@@ -51,5 +51,5 @@ GROUP = Group(
         for kind in ("masked", "booleans")
         for direction in ("decode", "encode")
     ),
-    threads=f"large arrays with missing values may take {MOST_THREADS} threads, all else one",
+    threads=f"large arrays with missing values may take {MOST_THREADS} threads, everything else one",
 )

@@ -207,5 +207,5 @@ GROUP = Group(
         Case("write strings", write_strings),
         Case("read big-endian", read_big_endian),
     ),
-    threads=f"large arrays with missing values may take {MOST_THREADS} threads, all else one",
+    threads=f"large arrays with missing values may take {MOST_THREADS} threads, everything else one",
 )

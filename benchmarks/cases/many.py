@@ -142,5 +142,5 @@ GROUP = Group(
         Case("read_many", read_many),
         Case("readdir, merged", merge_folder),
     ),
-    threads=f"`ds.read_many` may take {MOST_THREADS} threads, all else one",
+    threads=f"`ds.read_many` may take {MOST_THREADS} threads, everything else one",
 )

@@ -130,6 +130,17 @@ def write_by_time(path: Path, data: Data) -> None:
                     file[name][i] = array[i]
 
 
+def _timed(bench: Bench, host: Host, ways: Sequence[Way]) -> Trial:
+    """Return a trial that measures times."""
+    return Trial(ways, repetitions=(bench.sizes.starts, 1000), close=host.close)
+
+
+def _counted(host: Host, ways: Sequence[Way], count: Callable[[Host, Way], float], unit: str) -> Trial:
+    """Return a trial of what the server counts, which is the same in each round."""
+    counted = [way._replace(run=partial(count, host, way)) for way in ways]
+    return Trial(counted, unit=unit, repetitions=(1, 1), close=host.close)
+
+
 def slab(bench: Bench, folder: Path, *, counts_bytes: bool = False) -> Trial:
     """Read one time of one grid of four, from opening the file on."""
     _need("urllib3")
@@ -156,15 +167,7 @@ def slab(bench: Bench, folder: Path, *, counts_bytes: bool = False) -> Trial:
         ways.append(host.way(ZARR, lambda: zarr.open_array(address, mode="r", zarr_format=3)[TIME], expected, note))
     start = (folder / "x.ds").read_bytes().index(expected.tobytes())
     ways.append(host.way(BARE, partial(_two_ranges, url, start, expected), expected, "two requests by urllib3"))
-    if not counts_bytes:
-        return Trial(ways, repetitions=(bench.sizes.starts, 1000), close=host.close)
-    works = [partial(_megabytes, host, way) for way in ways]
-    return Trial(
-        [way._replace(run=run) for way, run in zip(ways, works, strict=True)],
-        unit="MB",
-        repetitions=(1, 1),
-        close=host.close,
-    )
+    return _counted(host, ways, _megabytes, "MB") if counts_bytes else _timed(bench, host, ways)
 
 
 def chunk(bench: Bench, folder: Path) -> Trial:
@@ -176,11 +179,7 @@ def chunk(bench: Bench, folder: Path) -> Trial:
     expected = data[GRIDS[0]][TIME]
     host = Host(folder, bench.sizes.latency)
     ours = host.way(OURS, partial(_ours, host.url("x.nc"), GRIDS[0]), expected, "ds.read(url, variable, {dim: i})")
-    return Trial(
-        [ours, *_of_libraries(host, "x.nc", "x.nc", GRIDS[0], expected)],
-        repetitions=(bench.sizes.starts, 1000),
-        close=host.close,
-    )
+    return _timed(bench, host, [ours, *_of_libraries(host, "x.nc", "x.nc", GRIDS[0], expected)])
 
 
 def metadata(bench: Bench, folder: Path, *, counts_rounds: bool = False) -> Trial:
@@ -197,15 +196,7 @@ def metadata(bench: Bench, folder: Path, *, counts_rounds: bool = False) -> Tria
     ways = [host.way(OURS, partial(_described, url), expected, "ds.open(url)")]
     for name, opened, note in _opening(host, "x.nc", "x.nc"):
         ways.append(host.way(name, partial(_attributes, opened), expected, note))
-    if not counts_rounds:
-        return Trial(ways, repetitions=(bench.sizes.starts, 1000), close=host.close)
-    works = [partial(_rounds, host, way) for way in ways]
-    return Trial(
-        [way._replace(run=run) for way, run in zip(ways, works, strict=True)],
-        unit="rounds",
-        repetitions=(1, 1),
-        close=host.close,
-    )
+    return _counted(host, ways, _rounds, "rounds") if counts_rounds else _timed(bench, host, ways)
 
 
 def reports(bench: Bench, folder: Path) -> Trial:

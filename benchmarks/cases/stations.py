@@ -231,5 +231,5 @@ GROUP = Group(
         Case("stations, write, headers equal", partial(write, EQUAL)),
         Case("stations, write, headers differ", partial(write, OWN)),
     ),
-    threads=f"`ds.read_many` may take {MOST_THREADS} threads, all else one",
+    threads=f"`ds.read_many` may take {MOST_THREADS} threads, everything else one",
 )
