@@ -13,7 +13,7 @@ from ..base.text import on_one_line
 from ..body import path_text
 from ..body.body import FIRST_SIZE, Body, MemoryBody
 from ..errors import DsError, UnsupportedError
-from .base import Metadata, Report, Sink, SmallFiles, Source
+from .base import Entries, Metadata, Report, Sink, SmallFiles, Source
 
 if TYPE_CHECKING:
     from ..base.progress import Progress
@@ -86,6 +86,8 @@ class Format(NamedTuple):
     meta: Callable[[Any], Metadata | None] | None = None
     """Called with a path; returns the metadata, with fewer imports than `load`. None: only an open `Source` has them.
     Numbers of attributes may be `base.dtypes.TypedNumbers`."""
+    title_of: Callable[[Entries], str] | None = None
+    """Called with what `meta` returned; returns the usual name of the format with its variant."""
     marks: tuple[bytes, ...] = ()
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
@@ -271,6 +273,12 @@ def _netcdf_meta(path: Any) -> Metadata | None:
     return netcdf_header.meta(path)
 
 
+def _netcdf_title(meta: Entries) -> str:
+    from .netcdf import header as netcdf_header
+
+    return netcdf_header.title_of(meta)
+
+
 def _small_netcdf() -> SmallFiles:
     from .netcdf.opening import SMALL
 
@@ -374,6 +382,7 @@ BUILT_IN = {
             _netcdf,
             title="NetCDF",
             meta=_netcdf_meta,
+            title_of=_netcdf_title,
             marks=signatures.CLASSIC_NETCDF,
             recognises=_is_netcdf4,
             small=_small_netcdf,

@@ -112,7 +112,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     if name == "ds":
         found["format"], meta, errors = _of_ds(drivers.located(path))
         return {**found, "size": drivers.size_of(path), **_dataset(meta, errors)}
-    if name == "netcdf" and (facts := _of_netcdf(drivers.located(path))) is not None:
+    if (facts := _of_header(path, known)) is not None:
         return {**found, **facts}
     if name in CONTAINERS:
         from . import container_facts
@@ -249,16 +249,17 @@ def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
     return "ds-1.0" if header.version == "1.0" else f"ds {header.version}", meta, faults
 
 
-def _of_netcdf(path: Any) -> dict[str, Any] | None:
-    """Return facts from the header of a NetCDF file; None if the file must be opened."""
-    from ...drivers.netcdf import header as netcdf_header
-
-    meta = netcdf_header.meta(path)
+def _of_header(path: Any, format: drivers.Format) -> dict[str, Any] | None:
+    """Return facts from the header of a file, which needs no library; None if the file must be opened."""
+    if format.meta is None or format.title_of is None:
+        return None
+    path = drivers.located(path)
+    meta = format.meta(path)
     if meta is None:
         return None
-    title, size = netcdf_header.title_of(meta), drivers.size_of(path)
+    title, size = format.title_of(meta), drivers.size_of(path)
     reader = {"library": None, "reason": None}
-    return {"format": title, "size": size, "reader": reader, **_dataset(meta, {}, ".netcdf")}
+    return {"format": title, "size": size, "reader": reader, **_dataset(meta, {}, f".{format.name}")}
 
 
 PROPERTIES = (".dims", ".size", ".type", ".time")
