@@ -7,8 +7,6 @@ plugins. BinPickle adds its own filters (`binpickle.decoding`). Members of ZIP a
 Optional libraries are imported on first use. A decoder never returns more bytes than the caller allows, even if the
 input claims a larger size.
 
-The last part of this module has the filters of a chunk of an HDF5 file (`ChunkFilter`), which `decode` reverses.
-
 Sources: HDF5 File Format Specification 3.0, IV.A.2.l; the registered filter plugins of The HDF Group; the modules of
 numcodecs 0.16; RFC 1950 to 1952 (zlib, deflate, gzip); RFC 8878 (zstd); README_CHUNK_FORMAT of c-blosc 1.
 """
@@ -28,6 +26,7 @@ from ..base.optional import library
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from ..kernels.common.checksums import adler32, fletcher32
 from ..kernels.hdf5.chunks import decode_lzf, shuffle, unshuffle
+from ..kernels.hdf5.szip import decode_szip
 
 Options = Mapping[str, Any]
 """The configuration of a filter, with the keys of numcodecs. It may come from a file, so filters check it."""
@@ -280,6 +279,20 @@ def _decode_lzf(data: Any, limit: int, options: Options) -> Any:
     return decoded[:n]
 
 
+SZIP_RATIO = 4096
+"""Maximum bytes that one byte of szip decodes to: 64 blocks of 32 values for 9 bits."""
+
+
+def _decode_szip(data: Any, limit: int, options: Options) -> Any:
+    """Decode a chunk of HDF5: its size comes first."""
+    (size,) = struct.unpack_from("<I", data)
+    check_size(size, min(limit, SZIP_RATIO * len(data)))
+    decoded = np.empty(size, np.uint8)
+    if not decode_szip(memoryview(data)[4:], decoded, *options["values"]):
+        raise FormatError(f"the bytes are damaged, or decode to less than {size}")
+    return decoded
+
+
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -334,10 +347,12 @@ def _encode_blosc(data: Any, level: int, options: Options) -> bytes:
 # --- shuffle and checksums ---
 
 
-def _decode_shuffle(data: Any, limit: int, options: Options, *, may_be_longer: bool = False) -> Any:
+def _decode_shuffle(data: Any, limit: int, options: Options, *, in_hdf5: bool = False) -> Any:
     """Move the bytes of each value together. In HDF5, bytes after the last whole value are not shuffled."""
     size = options.get("elementsize", 4)
-    if type(size) is not int or size < 0 or (len(data) % max(size, 1) and not may_be_longer):
+    if in_hdf5 and not size:
+        raise FormatError("no size of values in its description, which only chunks that skip it can have")
+    if type(size) is not int or size < 0 or (len(data) % max(size, 1) and not in_hdf5):
         raise FormatError(f"elementsize: found {size!r:.60}, expected a number that divides {len(data)} bytes")
     if size <= 1:
         return data
@@ -402,12 +417,13 @@ DEFLATE = Filter("deflate", partial(_inflate, form=RAW, may_be_longer=True))
 
 # --- chunks of HDF5 ---
 
-ZLIB_NUMBER, SHUFFLE, FLETCHER32, BZIP2, ZSTD = 1, 2, 3, 307, 32015
+ZLIB_NUMBER, SHUFFLE, FLETCHER32, SZIP, BZIP2, ZSTD = 1, 2, 3, 4, 307, 32015
 
 HDF5 = {
     ZLIB_NUMBER: Filter("zlib", partial(_inflate, form=ZLIB, may_be_longer=True), _deflate_fast),
-    SHUFFLE: Filter("shuffle", partial(_decode_shuffle, may_be_longer=True), _encode_shuffle),
+    SHUFFLE: Filter("shuffle", partial(_decode_shuffle, in_hdf5=True), _encode_shuffle),
     FLETCHER32: Filter("fletcher32", partial(_decode_fletcher32, may_be_swapped=True), _encode_fletcher32),
+    SZIP: Filter("szip", _decode_szip),
     BZIP2: FILTERS["bz2"],
     32000: Filter("lzf", _decode_lzf),
     32001: FILTERS["blosc"],
@@ -415,24 +431,6 @@ HDF5 = {
     ZSTD: FILTERS["zstd"],
 }
 """Number of a filter in HDF5, or in the registry of The HDF Group → filter."""
-
-LEVELLED = frozenset({ZLIB_NUMBER, BZIP2, ZSTD})
-"""Filters whose only client value is their level."""
-
-ENCODED = LEVELLED | {SHUFFLE, FLETCHER32}
-"""Filters that `encode` applies as the HDF5 library and its plugins do."""
-
-SIMPLE = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
-"""Numbers of filters, in the order in which they were applied, that a kernel undoes."""
-
-WORD_SIZES = frozenset({1, 2, 4, 8})
-"""Bytes of values that kernels turn to the native byte order, and search."""
-
-KEEP_SIZE = frozenset({SHUFFLE, FLETCHER32})
-"""Filters that do not change the size, except for a checksum."""
-
-SPARE_SIZE = 64 * 1024
-"""Bytes by which an encoded chunk may exceed twice the size of its values."""
 
 
 @cache
@@ -448,145 +446,3 @@ def chunk_inflater() -> Callable[[Any, int], Any]:
         return inflate
     module = isal() or zlib
     return lambda data, size: _streamed(module.decompressobj(), data, size, may_be_longer=True)
-
-
-class ChunkFilter(NamedTuple):
-    """One step of the filter pipeline of a chunk."""
-
-    number: int
-    size: int = 0
-    """Bytes of a value, for the filter "shuffle" only."""
-    level: int = 0
-    """Level of compression. Decoding ignores it."""
-
-    def decode(self, data: Any, limit: int) -> memoryview:
-        """Reverse this step; see `Filter.decode`."""
-        filter_ = HDF5[self.number]
-        try:
-            return filter_.decode(data, limit, {"elementsize": self.size} if self.size else NO_OPTIONS)
-        except DsError as error:
-            raise type(error)(f"filter {filter_.name}: {error.message}") from None
-
-    def encode(self, data: Any) -> Any:
-        """Do this step; see `Filter.encode`."""
-        options = {"elementsize": self.size} if self.size else NO_OPTIONS
-        return HDF5[self.number].encode(data, self.level, options)
-
-
-class SimpleFilters(NamedTuple):
-    """Filters that a kernel undoes."""
-
-    is_shuffled: bool
-    """Whether chunks went through the filter "shuffle"."""
-    is_deflated: bool
-    """Whether they went through the filter "deflate", then."""
-
-
-def simple_filters(filters: tuple[ChunkFilter, ...], item_size: int) -> SimpleFilters | None:
-    """Return how a kernel undoes filters; None if it does not.
-
-    Parameters
-    ----------
-    filters : tuple of ChunkFilter
-        In the order in which they were applied.
-    item_size : int
-        Bytes of a value.
-    """
-    numbers = tuple([each.number for each in filters])
-    if numbers not in SIMPLE or item_size not in WORD_SIZES:
-        return None
-    return SimpleFilters(SHUFFLE in numbers, ZLIB_NUMBER in numbers)
-
-
-class Decoded(NamedTuple):
-    """The bytes of a chunk."""
-
-    data: Any
-    is_shuffled: bool
-    """Whether the bytes of each value are still shuffled."""
-
-
-def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
-    """Return a filter, or None if it is not supported or its library is not installed.
-
-    Parameters
-    ----------
-    number : int
-        Number of the filter in HDF5.
-    values : tuple of int
-        The client data of the filter in the file.
-    """
-    size = int(values[0]) if number == SHUFFLE and values else 0
-    if number not in HDF5 or (number == SHUFFLE and size <= 0) or not HDF5[number].is_available():
-        return None
-    return ChunkFilter(number, size)
-
-
-def find_encoder(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
-    """Return a filter to encode chunks with; None if it is not supported, or its library is not installed.
-
-    Parameters
-    ----------
-    number : int
-    values : tuple of int
-        The client data of the filter in the file.
-    """
-    found = find_filter(number, values) if number in ENCODED else None
-    if found is None or number not in LEVELLED or not values:
-        return found
-    level = int(values[0])
-    return found._replace(level=level - (1 << 32) if level >> 31 else level)
-
-
-def encode(data: Any, filters: tuple[ChunkFilter, ...]) -> Any:
-    """Apply filters to the bytes of a chunk, and return what is stored.
-
-    Parameters
-    ----------
-    data : buffer
-    filters : tuple of ChunkFilter
-        In the order in which they are applied.
-    """
-    for each in filters:
-        data = each.encode(data)
-    return data
-
-
-def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:
-    """Reverse the filters of a chunk, except the first one if it is "shuffle".
-
-    Parameters
-    ----------
-    data : buffer
-        The bytes in the file.
-    filters : tuple of ChunkFilter
-        In the order in which they were applied.
-    mask : int
-        One bit per filter, set if the filter was skipped for this chunk.
-    size : int
-        Bytes of the decoded chunk.
-
-    Raises
-    ------
-    FormatError
-        If the chunk is damaged.
-    UnsupportedError
-        If the library of a filter is not installed.
-    """
-    steps = [each for i, each in enumerate(filters) if not mask >> i & 1]
-    is_shuffled = bool(filters) and filters[0].number == SHUFFLE and not mask & 1
-    if is_shuffled:
-        del steps[0]
-    for i in reversed(range(len(steps))):
-        data = steps[i].decode(data, _limit(steps[:i], size) if i else size)
-    if memoryview(data).nbytes != size:
-        raise FormatError(f"found {memoryview(data).nbytes} bytes, expected {size}")
-    return Decoded(data, is_shuffled)
-
-
-def _limit(steps: list[ChunkFilter], size: int) -> int:
-    """Return the maximum bytes of a chunk of `size` bytes after some encoding steps."""
-    numbers = [step.number for step in steps]
-    if KEEP_SIZE.issuperset(numbers):
-        return size + CHECKSUM_SIZE * numbers.count(FLETCHER32)
-    return 2 * size + SPARE_SIZE

@@ -20,7 +20,8 @@ from ..errors import FormatError, TruncatedError
 from ..kernels.classic import arrays
 from ..kernels.hdf5 import chunks
 from ..kernels.hdf5.small import put_chunks
-from .filters import SPARE_SIZE, chunk_inflater, decode, simple_filters
+from .filters import chunk_inflater
+from .pipeline import SPARE_SIZE, decode, simple_filters
 from .stored import Stored, StoredChunks
 
 SlabReader = Callable[[], NDArray[Any]]

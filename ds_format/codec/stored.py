@@ -17,7 +17,7 @@ from ..base.dtypes import MAX_COUNT
 from ..errors import FormatError
 
 if TYPE_CHECKING:
-    from .filters import ChunkFilter
+    from .pipeline import ChunkFilter
 
 
 class StoredChunks(NamedTuple):

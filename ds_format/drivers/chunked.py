@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..base import signatures
 from ..body.body import FileBody
 from ..body.stamp import Stamp
-from ..codec.filters import SHUFFLE, ChunkFilter, find_filter
+from ..codec.filters import SHUFFLE
+from ..codec.pipeline import ChunkFilter, find_filter
 from ..codec.slab_reading import SlabReader, slab_reader
 from ..codec.stored import Stored
 from .slabs import Slices, clipped, read_filled

@@ -14,15 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
-from ..codec.filters import (
-    SHUFFLE,
-    WORD_SIZES,
-    ChunkFilter,
-    SimpleFilters,
-    chunk_inflater,
-    find_filter,
-    simple_filters,
-)
+from ..codec.filters import SHUFFLE, chunk_inflater
+from ..codec.pipeline import WORD_SIZES, ChunkFilter, SimpleFilters, find_filter, simple_filters
 from ..codec.slab_reading import locate_chunks, read_strided, slab_reader, strided_ranges
 from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
@@ -131,7 +124,7 @@ def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[Chu
         if filter_ is None:
             raise Unusual(f"the filter {each.number}, which is not supported or whose library is not installed")
         found.append(filter_)
-    if found and found[0].number == SHUFFLE and found[0].size != item_size:
+    if found and found[0].number == SHUFFLE and found[0].size not in (0, item_size):
         raise Unusual("the filter shuffle for values of another size")
     return tuple(found), simple_filters(tuple(found), item_size)
 

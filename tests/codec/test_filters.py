@@ -16,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ds_format.codec import filters
-from ds_format.codec.filters import DEFLATE, FILTERS, HDF5, Filter, decode, encode, find_encoder, find_filter
+from ds_format.codec.filters import DEFLATE, FILTERS, HDF5, Filter
+from ds_format.codec.pipeline import decode, encode, find_encoder, find_filter
 from ds_format.errors import FormatError, UnsupportedError
 
 EVEN = np.arange(60, dtype="<i2").repeat(5).tobytes()
@@ -252,10 +253,10 @@ def test_chunks_with_fewer_bytes_than_the_chunk_has(number: int) -> None:
     found = find_filter(number, ())
     if found is None:
         pytest.skip("not installed: numcodecs")
-    assert filters.decode(ENCODED[number], (found,), 0, len(EVEN)).data == EVEN
+    assert decode(ENCODED[number], (found,), 0, len(EVEN)).data == EVEN
     for size in (len(EVEN) + 1, 5000):
         with pytest.raises(FormatError, match=f"found {len(EVEN)} bytes, expected {size}"):
-            filters.decode(ENCODED[number], (found,), 0, size)
+            decode(ENCODED[number], (found,), 0, size)
 
 
 def test_blocks_without_bytes() -> None:

@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as hnp
 
 from ds_format.base.dtypes import MAX_COUNT
 from ds_format.body.body import FileBody, MemoryBody
-from ds_format.codec.filters import SHUFFLE, ZLIB_NUMBER, find_filter
+from ds_format.codec.filters import SHUFFLE, ZLIB_NUMBER
+from ds_format.codec.pipeline import find_filter
 from ds_format.codec.slab_reading import slab_reader
 from ds_format.codec.stored import Stored, StoredChunks
 from ds_format.errors import FormatError, TruncatedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -468,6 +469,45 @@ def lzf(path: Path) -> None:
         file.create_dataset("text", data=np.arange(1000) // 7, chunks=(300,), compression="lzf", shuffle=True)
         noise = np.random.default_rng(0).integers(0, 255, 1000, "u1")
         file.create_dataset("noise", data=noise, chunks=(300,), compression="lzf", fletcher32=True)
+
+
+@_of()
+def szip(path: Path) -> None:
+    """Values of all sizes and byte orders, both codings, and chunks beyond the shape."""
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 50)
+        for code, coding, order in itertools.product(("i1", "u2", "i4", "f4", "i8", "f8"), ("nn", "ec"), ("<", ">")):
+            endian = "little" if order == "<" else "big"
+            storage: Any = {"compression": "szip", "szip_coding": coding, "szip_pixels_per_block": 8, "endian": endian}
+            storage["fletcher32"] = code not in ("i8", "f8")  # which the library itself cannot read
+            create: Any = file.createVariable
+            variable = create(f"{code}_{coding}_{endian}", code, ("t", "x"), chunksizes=(4, 30), **storage)
+            variable[:7] = (np.arange(350) // 7).reshape(7, 50)
+
+
+@_of(is_netcdf=False)
+def szip_after_shuffle(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        for code in ("i2", ">i4", "f8"):
+            values = np.arange(1000).astype(code)
+            file.create_dataset(code, data=values, chunks=(300,), compression="szip", shuffle=True)
+
+
+@_of(is_netcdf=False)
+def scale_offset(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(100), chunks=(30,), scaleoffset=0)
+
+
+@_of(needs="h5netcdf")
+def shuffled_strings(path: Path) -> None:
+    """The library shuffles no strings: the filter has no size of values, and all chunks skip it."""
+    with importlib.import_module("h5netcdf").File(path, "w") as file:
+        file.dimensions = {"x": 100}
+        kind = h5py.string_dtype()
+        variable = file.create_variable("v", ("x",), kind, chunks=(40,), compression="gzip", shuffle=True)
+        variable[:] = np.array([f"text {i % 7}" for i in range(100)], object)
 
 
 @_of(is_netcdf=False)

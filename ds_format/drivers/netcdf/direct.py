@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...base import threads
 from ...base.dtypes import TYPES
-from ...codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER, ChunkFilter, encode, find_encoder
+from ...codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER
+from ...codec.pipeline import ChunkFilter, encode, find_encoder
 from ...model.rounding import Rounding
 from ...model.settings import NON_COORDINATE, setting
 from ..library.catalog import split

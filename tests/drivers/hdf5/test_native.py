@@ -38,7 +38,7 @@ STORED = [
 ]
 LEFT = {
     "external_link": "external link",
-    "filter_szip": "the filter 4",
+    "scale_offset": "the filter 6",
     "unusual_layouts": "several datasets or files",
 }
 """Files that h5py reads, and the reason."""

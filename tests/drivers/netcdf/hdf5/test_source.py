@@ -27,8 +27,8 @@ from ....fetch_ncarg import folder, netcdf_files
 from ....hdf5.files import MAKERS
 from ..both import differences
 
-BY_LIBRARY = ("compound", "filter_szip")
-"""Files of the library that it must read itself: a type that ds does not have, a filter without a Python library."""
+BY_LIBRARY = ("compound",)
+"""Files of the library that it must read itself: a type that ds does not have."""
 
 
 def made(name: str, path: Path) -> None:
