@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import threads
+from ..base.scratch import Scratch
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.classic import arrays
 from ..kernels.hdf5 import chunks
-from ..kernels.hdf5.small import put_chunks
-from .filters import chunk_inflater
+from ..kernels.hdf5.large import put_chunks
+from .filters import MAX_RATIO
 from .pipeline import SPARE_SIZE, decode, simple_filters
 from .stored import Stored, StoredChunks
 
@@ -74,7 +75,7 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
     shape = [s.stop - s.start for s in slices]
     if stored.chunk is not None:
         table = locate_chunks(stored, slices, file.size)
-        return None if table is None else lambda: read_chunks(file, stored, table, shape)
+        return None if table is None else lambda: read_chunks(file, stored, table, shape)[0]
     run = run_of(stored, slices)
     if run is None:
         return None
@@ -176,8 +177,10 @@ def check_run(offset: int, size: int, file_size: int) -> None:
         raise TruncatedError(f"found {file_size} bytes in the file, expected at least {offset + size}")
 
 
-def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int]) -> NDArray[Any]:
-    """Return a slab in native byte order.
+def read_chunks(
+    file: Body, stored: Stored, table: ChunkTable, shape: list[int], sought: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], bool]:
+    """Return a slab in native byte order, and whether one of some values may be in it.
 
     Parameters
     ----------
@@ -186,6 +189,8 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
     table : ChunkTable
     shape : list of int
         Shape of the slab.
+    sought : (N,) ndarray, optional
+        Values of the type of the slab to look for. NaN equals NaN.
 
     Raises
     ------
@@ -200,36 +205,48 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
     swapped, size, item_size = not stored.dtype.isnative, stored.chunk_size, stored.dtype.itemsize
     offsets, sizes = np.array(table.offsets, np.int64), np.array(table.sizes, np.int64)
     masks, simple = np.array(table.masks, np.uint32), simple_filters(stored.filters, item_size)
-    inflate = chunk_inflater() if simple is not None and simple.is_deflated else None
+    wanted = None if sought is None or sought.dtype.char == "e" else sought
+    # fill values are not searched; those of chunks that the kernel does not put neither
+    doubtful = [] if sought is None or table.is_whole else [True]
+    scratch = Scratch()
 
     def work(first: int, last: int) -> None:
         """Put some chunks to their places: as many as possible by a kernel, the others one by one."""
-        data, i, at = read(first, last), first, 0
-        while i < last:
-            if simple is not None:
-                n = put_chunks(
-                    data[at:],
-                    sizes[i:last],
-                    masks[i:last],
-                    table.parts[i:last],
-                    chunk_shape,
-                    target,
-                    lengths,
-                    item_size,
-                    swapped,
-                    simple.is_shuffled,
-                    inflate,
-                )
-                at += sum(table.sizes[i : i + n])
-                i += n
-            if i < last:
-                put(i, data[at : at + table.sizes[i]])
-                at += table.sizes[i]
-                i += 1
+        n_read, largest = int(sizes[first:last].sum()), max(table.sizes[first:last])
+        # a damaged chunk may be far too short for the memory that it would need
+        is_simple = simple is not None and (not simple.is_deflated or size <= MAX_RATIO * largest)
+        n_inflated = size if simple is not None and simple.is_deflated and is_simple else 0
+        with scratch.lent(n_read + n_inflated) as memory:
+            data, inflated = memory[:n_read], memory[n_read:]
+            read(first, last, data)
+            i, at = first, 0
+            while i < last:
+                if simple is not None and is_simple:
+                    n, is_found = put_chunks(
+                        data[at:],
+                        sizes[i:last],
+                        masks[i:last],
+                        table.parts[i:last],
+                        chunk_shape,
+                        target,
+                        lengths,
+                        item_size,
+                        swapped,
+                        simple.is_shuffled,
+                        inflated if simple.is_deflated else None,
+                        wanted,
+                    )
+                    at += sum(table.sizes[i : i + n])
+                    i += n
+                    if is_found or wanted is not sought:
+                        doubtful.append(True)
+                if i < last:
+                    put(i, data[at : at + table.sizes[i]])
+                    at += table.sizes[i]
+                    i += 1
 
-    def read(first: int, last: int) -> NDArray[np.uint8]:
-        """Return the bytes of some chunks, one after another."""
-        data = np.empty(int(sizes[first:last].sum()), np.uint8)
+    def read(first: int, last: int, data: NDArray[np.uint8]) -> None:
+        """Read the bytes of some chunks, one after another."""
         try:
             file.ranges(offsets[first:last], sizes[first:last], [data])
         except FormatError:
@@ -237,9 +254,10 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
                 with naming(i):
                     file.read_into(table.offsets[i], data[: table.sizes[i]])
             raise
-        return data
 
     def put(i: int, data: NDArray[np.uint8]) -> None:
+        if sought is not None:
+            doubtful.append(True)
         with naming(i):
             decoded = decode(data, stored.filters, table.masks[i], size)
         part, is_shuffled = table.parts[i], decoded.is_shuffled
@@ -258,7 +276,7 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
         file.announce(offsets[sizes > 0], sizes[sizes > 0])
     largest = size + max(table.sizes, default=0)
     threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(MAX_MEMORY // largest, 1))
-    return array
+    return array, bool(doubtful)
 
 
 def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArray[Any]:

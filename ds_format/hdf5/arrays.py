@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..body.body import Body
 from ..codec.filters import SHUFFLE, chunk_inflater
 from ..codec.pipeline import WORD_SIZES, ChunkFilter, SimpleFilters, find_filter, simple_filters
-from ..codec.slab_reading import locate_chunks, read_strided, slab_reader, strided_ranges
+from ..codec.slab_reading import locate_chunks, read_chunks, read_strided, strided_ranges
 from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
 from ..kernels.classic import arrays, slabs
@@ -185,7 +185,7 @@ def values(
         array = np.empty(shape, place.dtype)
         array[...] = _fill(place)
     elif place.layout.chunk is not None:
-        array = _from_chunks(body, place, slices)
+        array, may_be_found = _from_chunks(body, place, slices, sought)
     else:
         array, may_be_found = _from_run(body, place, slices, shape, sought)
     if place.dtype.kind == "V":
@@ -356,11 +356,14 @@ def _index_parser(place: DatasetPlace) -> Callable[[Any, int], Any]:
     return parse
 
 
-def _from_chunks(body: Body, place: DatasetPlace, slices: tuple[slice, ...]) -> NDArray[Any]:
-    read = slab_reader(body, stored_of(body, place), slices)
-    if read is None:
+def _from_chunks(
+    body: Body, place: DatasetPlace, slices: tuple[slice, ...], sought: NDArray[Any] | None
+) -> tuple[NDArray[Any], bool]:
+    stored = stored_of(body, place)
+    table = locate_chunks(stored, slices, body.size)
+    if table is None:
         raise Unusual("chunks that take far more bytes than their values")
-    return read()
+    return read_chunks(body, stored, table, [s.stop - s.start for s in slices], sought)
 
 
 def _from_run(

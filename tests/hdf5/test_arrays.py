@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ds_format import hdf5
 from ds_format.body.body import Body, FileBody, MemoryBody
-from ds_format.codec import filters, slab_reading
+from ds_format.codec import filters
 from ds_format.errors import DsError, FormatError, TruncatedError
 
 from . import reference
@@ -124,11 +124,40 @@ def test_as_h5py(tmp_path: Path, drawn: Any, libver: Any, has_deflate: bool) -> 
     with pytest.MonkeyPatch.context() as patch:
         if not has_deflate:
             patch.setattr(filters, "libdeflate", lambda: None)
-            for module in (hdf5.arrays, slab_reading):
-                patch.setattr(module, "chunk_inflater", filters.chunk_inflater.__wrapped__)
+            patch.setattr(hdf5.arrays, "chunk_inflater", filters.chunk_inflater.__wrapped__)
         for body in bodies(path):
             assert same(read(body, "x"), expected)
             assert same(read(body, "x", slices), expected[slices].copy())
+            for value in () if expected.dtype.kind == "S" else (7, 50):
+                sought = np.array([200 - value, value]).astype(expected.dtype)
+                slab, may_be_found = hdf5.values(body, place(body, "x"), slices, sought)
+                assert same(slab, expected[slices].copy())
+                assert may_be_found or not np.isin(slab, sought).any()
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "gzip"}, {"compression": "gzip", "shuffle": True}])
+@pytest.mark.parametrize("code", [">f4", "<f4", ">f8", "<i2", "u1"])
+def test_values_that_are_sought_are_those_of_the_slab(tmp_path: Path, code: str, options: dict[str, Any]) -> None:
+    """Values of the same chunks that are not in the slab do not count, and no second search is needed."""
+    path, values = tmp_path / "a.h5", np.zeros((8, 300, 200), code)
+    values[3, 150, 70], values[5, :, 199] = 7, 7
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=values, chunks=(2, 150, 200), **options)
+    every = slice(0, 300)
+    for body in bodies(path):
+        where = place(body, "x")
+        for slices, is_found in [
+            ((slice(3, 4), every, slice(0, 200)), True),
+            ((slice(2, 3), every, slice(0, 200)), False),
+            ((slice(3, 4), slice(0, 150), slice(0, 200)), False),
+            ((slice(5, 6), every, slice(0, 199)), False),
+            ((slice(5, 6), every, slice(190, 200)), True),
+            ((slice(0, 8), every, slice(0, 200)), True),
+        ]:
+            sought = np.array([9, 7], code).astype(values.dtype.newbyteorder("="))
+            found, may_be_found = hdf5.values(body, where, slices, sought)
+            assert same(found, values[slices].astype(found.dtype))
+            assert may_be_found == is_found
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])

@@ -31,11 +31,13 @@ from ds_format.hdf5.records import (
 from ds_format.kernels.common.checksums import fletcher32
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 from ds_format.kernels.hdf5.chunks import place as chunk_place, unshuffle
+from ds_format.kernels.hdf5.large import put_chunks
 from ds_format.kernels.hdf5.objects import Parser
-from ds_format.kernels.hdf5.small import put_chunks, read_chunked
+from ds_format.kernels.hdf5.small import read_chunked
 
 from .. import oracles
 from ..hdf5.damage import Anatomy
+from .test_large import repeated, skewed
 from .test_small import LEAF, node
 
 Place = Callable[[Any], NDArray[np.uint8]]
@@ -145,11 +147,26 @@ def streams(put: Place) -> None:
                 sizes, masks, parts = np.array([size]), np.zeros(1, np.uint32), np.array([[0, n, 0]])
                 target, shape = put(np.zeros(n, np.uint8)), np.array([n])
                 content = put(np.frombuffer(stream[:size], np.uint8)) if size else np.zeros(0, np.uint8)
-                put_chunks(content, sizes, masks, parts, shape, target, shape, 1, False, False, zlib.decompress)
+                inflated = put(np.zeros(n, np.uint8))
+                put_chunks(content, sizes, masks, parts, shape, target, shape, 1, False, False, inflated, None)
                 assert (target.tobytes() == data.tobytes()) == (size == len(stream)) or not data.any()
             for size in range(LEAF):
                 content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else np.zeros(0, np.uint8)
                 assert read_chunked(content, 0, (1,), (1,), data.dtype, False, False, None, None, None) is None
+
+
+def long_streams(put: Place) -> None:
+    """Longer ones, which are decoded in whole words where there is space: whole, cut, and into too little space."""
+    for n in (900, 3000):
+        for data in (skewed(n, n, 200), repeated(n, n)):
+            stream = zlib.compress(data, 9)
+            cuts = [*range(60), *range(60, len(stream) - 513, 97)]
+            for size, room in [*[(len(stream) - cut, n) for cut in cuts], *[(len(stream), n - k) for k in range(300)]]:
+                content, target, shape = put(np.frombuffer(stream[:size], np.uint8)), put(np.zeros(room, "u1")), [room]
+                one, mask, part = np.array([size]), np.zeros(1, np.uint32), np.array([[0, room, 0]])
+                inflated, lengths = put(np.zeros(room, np.uint8)), np.array(shape)
+                how = (one, mask, part, lengths, target, lengths, 1, False, False, inflated, None)
+                assert put_chunks(content, *how)[0] == (size == len(stream) and room == n)
 
 
 def metadata(put: Place) -> None:
@@ -166,7 +183,7 @@ def metadata(put: Place) -> None:
             assert isinstance(parser.parse([(0, data[:96]), (end, known)][end < 96 :], len(data)), (list, HDF5File))
 
 
-CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams, metadata)}
+CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams, long_streams, metadata)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

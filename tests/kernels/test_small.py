@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.hdf5.small import put_chunks, read_chunked, read_listed
-
-from .. import oracles
+from ds_format.kernels.hdf5.small import read_chunked, read_listed
 
 UNDEFINED = 2**64 - 1
 
@@ -135,79 +133,11 @@ def test_damaged_trees(parts: list[bytes]) -> None:
     assert read(*parts) is None
 
 
-# several chunks
-
-
-def put(chunks: list[bytes], skipped: list[int], inflate: Any = None, is_shuffled: bool = False, **changed: Any) -> Any:
-    """Put chunks of 2 x 2 big-endian numbers into an array of 3 x 3; return how many were put, and the array."""
-    target = np.zeros((3, 3), "i2")
-    corners = [[0, 0, 2, 2, 0, 0], [0, 0, 2, 1, 0, 2], [0, 0, 1, 2, 2, 0], [0, 0, 1, 1, 2, 2]]
-    arguments: dict[str, Any] = {
-        "data": np.frombuffer(b"".join(chunks), np.uint8),
-        "sizes": np.array(list(map(len, chunks)), np.int64),
-        "masks": np.array(skipped, np.uint32),
-        "parts": np.array(corners[: len(chunks)], np.int64).reshape(-1, 6),
-        "shape": np.array([2, 2]),
-        "target": target.reshape(-1).view(np.uint8),
-        "target_shape": np.array([3, 3]),
-        "size": 2,
-        "swapped": True,
-        "is_shuffled": is_shuffled,
-        "inflate": inflate,
-    }
-    return put_chunks(**(arguments | changed)), target
+# chunks that were listed
 
 
 VALUES = np.arange(1, 17, dtype=">i2").reshape(4, 4)
 CHUNKS = [VALUES[i : i + 2, j : j + 2].tobytes() for i in (0, 2) for j in (0, 2)]
-
-
-@pytest.mark.parametrize("is_shuffled", [False, True])
-@pytest.mark.parametrize("inflate", [None, lambda data, size: zlib.decompress(data)])
-def test_put_chunks(is_shuffled: bool, inflate: Any) -> None:
-    chunks = [oracles.shuffle(np.frombuffer(each, ">i2")).tobytes() for each in CHUNKS] if is_shuffled else CHUNKS
-    chunks = chunks if inflate is None else list(map(zlib.compress, chunks))
-    n, target = put(chunks, [0] * 4, inflate, is_shuffled)
-    assert n == 4
-    assert target.tolist() == VALUES[:3, :3].tolist()
-    assert put([chunks[0], b"", chunks[2]], [0] * 3, inflate, is_shuffled)[1].tolist() == [
-        [1, 2, 0],
-        [5, 6, 0],
-        [9, 10, 0],
-    ]
-
-
-def test_put_chunks_stops_where_one_is_not_as_the_others() -> None:
-    assert put(CHUNKS, [0, 0, 1, 0])[0] == 2
-    assert put([CHUNKS[0], CHUNKS[1][:-1]], [0, 0])[0] == 1
-    streams = list(map(zlib.compress, CHUNKS))
-    assert put([streams[0], streams[1][:-1], streams[2]], [0] * 3, lambda data, size: zlib.decompress(data))[0] == 1
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"size": 3},
-        {"size": 4},
-        {"shape": np.array([2])},
-        {"shape": np.array([2, 2**40])},
-        {"target_shape": np.array([3, 4])},
-        {"target_shape": np.array([-3, -3])},
-        {"masks": np.zeros(3, np.uint32)},
-        {"parts": np.zeros((3, 6), np.int64)},
-        {"parts": np.full((4, 6), 3)},
-        {"parts": np.full((4, 6), -1)},
-        {"sizes": np.full(4, 33)},
-        {"sizes": np.full(4, -8)},
-        {"sizes": np.full(4, 2**62)},
-    ],
-)
-def test_put_chunks_refuses(changed: Any) -> None:
-    with pytest.raises(ValueError, match=r"\d"):
-        put(CHUNKS, [0] * 4, **changed)
-
-
-# chunks that were listed
 
 
 def listed(chunks: list[bytes], fill: bytes | None = None, inflate: Any = None, **changed: Any) -> Any:

@@ -62,32 +62,42 @@ cdef extern from *:
 cdef inline bint inflate_short(const uint8_t* source, size_t size, uint8_t* target, size_t n) noexcept nogil:
     """Decode a zlib stream to exactly `n` bytes; return whether it is right. Bytes may follow it."""
     cdef Stream s
-    cdef uint32_t found, last
-    if size < 6 or source[0] & 15 != 8 or source[0] >> 4 > 7 or source[1] & 32 or (source[0] << 8 | source[1]) % 31:
+    cdef uint32_t kind, last = 0
+    if not is_header(source, size):
         return False
     s.p, s.end, s.bits, s.n = source + 2, source + size, 0, 0
     s.start, s.out, s.out_end = target, target, target + n
-    while True:
-        _refill(&s)
+    while not last:
+        refill(&s)
         if s.n < 3:
             return False
-        last = _take(&s, 1)
-        found = _take(&s, 2)
-        if found == STORED:
-            if not _stored(&s):
+        last = take(&s, 1)
+        kind = take(&s, 2)
+        if kind == STORED:
+            if not copy_stored(&s):
                 return False
-        elif found > DYNAMIC or not _block(&s, found == DYNAMIC):
+        elif kind > DYNAMIC or not _block(&s, kind == FIXED):
             return False
-        if last:
-            break
+    return is_trailer(&s)
+
+
+cdef inline bint is_header(const uint8_t* source, size_t size) noexcept nogil:
+    """Return whether a zlib stream may begin so."""
+    return (size >= 6 and source[0] & 15 == 8 and source[0] >> 4 <= 7 and not source[1] & 32
+            and (source[0] << 8 | source[1]) % 31 == 0)
+
+
+cdef inline bint is_trailer(Stream* s) noexcept nogil:
+    """Return whether all bytes were decoded, and their checksum follows."""
+    cdef uint32_t found
     s.p -= s.n // 8  # whole bytes that were not needed
     if s.out != s.out_end or s.end - s.p < 4:
         return False
     found = <uint32_t> s.p[0] << 24 | <uint32_t> s.p[1] << 16 | <uint32_t> s.p[2] << 8 | s.p[3]
-    return adler32_of(target, n, 1) == found
+    return adler32_of(s.start, s.out - s.start, 1) == found
 
 
-cdef inline void _refill(Stream* s) noexcept nogil:
+cdef inline void refill(Stream* s) noexcept nogil:
     """Have at least 56 bits, or all that follow."""
     cdef int n
     if s.end - s.p >= 8:
@@ -103,7 +113,7 @@ cdef inline void _refill(Stream* s) noexcept nogil:
         s.n += 8
 
 
-cdef inline uint32_t _take(Stream* s, int n) noexcept nogil:
+cdef inline uint32_t take(Stream* s, int n) noexcept nogil:
     """Return some bits, at most 16; the caller sees by `s.n` whether there were as many."""
     cdef uint32_t found = <uint32_t> (s.bits & ((<uint64_t> 1 << n) - 1))
     s.bits >>= n
@@ -156,22 +166,28 @@ cdef inline bint _build(Code* code, const uint8_t* sizes, int n) noexcept nogil:
     return True
 
 
-cdef inline bint _block(Stream* s, bint is_dynamic) noexcept nogil:
+cdef inline bint _block(Stream* s, bint is_fixed) noexcept nogil:
     cdef uint8_t[N_LITERALS + N_DISTANCES] sizes
     cdef Code literals, distances
-    cdef int n_literals = N_LITERALS, n_distances = 30
-    if is_dynamic:
-        if not _read_sizes(s, sizes, &n_literals, &n_distances):
-            return False
-    else:
-        memset(sizes, 8, 144)
-        memset(sizes + 144, 9, 112)
-        memset(sizes + 256, 7, 24)
-        memset(sizes + 280, 8, 8)
-        n_distances = N_DISTANCES
-        memset(sizes + N_LITERALS, 5, N_DISTANCES)
-    return (_build(&literals, sizes, n_literals) and _build(&distances, sizes + n_literals, n_distances)
+    cdef int n_literals, n_distances
+    return (code_sizes(s, sizes, &n_literals, &n_distances, is_fixed)
+            and _build(&literals, sizes, n_literals) and _build(&distances, sizes + n_literals, n_distances)
             and _inflate(s, &literals, &distances))
+
+
+cdef inline bint code_sizes(
+    Stream* s, uint8_t* sizes, int* n_literals, int* n_distances, bint is_fixed,
+) noexcept nogil:
+    """Return the lengths of the codes of a block, those of distances after those of literals and lengths."""
+    if not is_fixed:
+        return _read_sizes(s, sizes, n_literals, n_distances)
+    memset(sizes, 8, 144)
+    memset(sizes + 144, 9, 112)
+    memset(sizes + 256, 7, 24)
+    memset(sizes + 280, 8, 8)
+    memset(sizes + N_LITERALS, 5, N_DISTANCES)
+    n_literals[0], n_distances[0] = N_LITERALS, N_DISTANCES
+    return True
 
 
 cdef inline bint _read_sizes(Stream* s, uint8_t* sizes, int* n_literals, int* n_distances) noexcept nogil:
@@ -181,27 +197,27 @@ cdef inline bint _read_sizes(Stream* s, uint8_t* sizes, int* n_literals, int* n_
     cdef int n_own, i = 0, symbol, repeat, n
     cdef uint8_t size
     memset(own, 0, sizeof(own))
-    _refill(s)
+    refill(s)
     if s.n < 14:
         return False
-    n_literals[0] = <int> _take(s, 5) + 257
-    n_distances[0] = <int> _take(s, 5) + 1
-    n_own = <int> _take(s, 4) + 4
+    n_literals[0] = <int> take(s, 5) + 257
+    n_distances[0] = <int> take(s, 5) + 1
+    n_own = <int> take(s, 4) + 4
     if n_literals[0] > 286 or n_distances[0] > 30:
         return False
     for i in range(n_own):
         if s.n < 3:
-            _refill(s)
+            refill(s)
             if s.n < 3:
                 return False
-        own[LENGTH_ORDER[i]] = _take(s, 3)
+        own[LENGTH_ORDER[i]] = take(s, 3)
     if not _build(&code, own, N_LENGTHS):
         return False
     n = n_literals[0] + n_distances[0]
     i = 0
     while i < n:
         if s.n < 22:
-            _refill(s)
+            refill(s)
         symbol = _symbol(s, &code)
         if symbol < 0:
             return False
@@ -211,11 +227,11 @@ cdef inline bint _read_sizes(Stream* s, uint8_t* sizes, int* n_literals, int* n_
         elif symbol == 16:
             if i == 0:
                 return False
-            size, repeat = sizes[i - 1], 3 + <int> _take(s, 2)
+            size, repeat = sizes[i - 1], 3 + <int> take(s, 2)
         elif symbol == 17:
-            repeat = 3 + <int> _take(s, 3)
+            repeat = 3 + <int> take(s, 3)
         else:
-            repeat = 11 + <int> _take(s, 7)
+            repeat = 11 + <int> take(s, 7)
         if s.n < 0 or repeat > n - i:
             return False
         memset(sizes + i, size, repeat)
@@ -230,7 +246,7 @@ cdef inline bint _inflate(Stream* s, const Code* literals, const Code* distances
     while True:
         # a length and a distance with their bits have at most 48
         if s.n < 48:
-            _refill(s)
+            refill(s)
         symbol = _symbol(s, literals)
         if symbol < 0 or s.n < 0:
             return False
@@ -245,11 +261,11 @@ cdef inline bint _inflate(Stream* s, const Code* literals, const Code* distances
         if symbol > 285:
             return False
         symbol -= 257
-        size = LENGTH_BASE[symbol] + <int> _take(s, LENGTH_BITS[symbol])
+        size = LENGTH_BASE[symbol] + <int> take(s, LENGTH_BITS[symbol])
         symbol = _symbol(s, distances)
         if symbol < 0 or symbol > 29:
             return False
-        distance = DISTANCE_BASE[symbol] + _take(s, DISTANCE_BITS[symbol])
+        distance = DISTANCE_BASE[symbol] + take(s, DISTANCE_BITS[symbol])
         if s.n < 0 or distance > <size_t> (s.out - s.start) or size > s.out_end - s.out:
             return False
         if distance == 1:
@@ -262,7 +278,7 @@ cdef inline bint _inflate(Stream* s, const Code* literals, const Code* distances
         s.out += size
 
 
-cdef inline bint _stored(Stream* s) noexcept nogil:
+cdef inline bint copy_stored(Stream* s) noexcept nogil:
     """Copy a block that is not compressed."""
     cdef uint32_t n
     s.bits >>= s.n % 8

@@ -7,6 +7,7 @@ values    attributes and filters
 indexes   an index of chunks → the position of each chunk
 strings   references into the global heap → strings
 small     a chunked variable of a file in memory → an array
+large     chunks of a large variable → their places in an array
 szip      bytes of the filter szip → values
 chunks    bytes of a chunk ↔ values of an array: the filters "shuffle" and LZF; rounding before compression
 

@@ -129,7 +129,7 @@ def place(
     if n and m:
         with nogil:
             put_part(&chunk[0], &shape[0], &target[0], &target_shape[0], &part[0], rank,
-                     Form(n // size, size, shuffled, swapped))
+                     Form(n // size, size, shuffled, swapped), NULL)
 
 
 def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):

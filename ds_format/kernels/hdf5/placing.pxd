@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
+from ..common.filling cimport PIECE, Search, search_values
 from ..common.words cimport swap_words
 
 cdef extern from *:
@@ -93,8 +94,24 @@ cdef inline void join(const uint8_t* first, uint8_t* to, Py_ssize_t n, Form form
             to[i * form.size + k] = first[k * step + i]
 
 
-cdef inline void _run(const uint8_t* chunk, Py_ssize_t i, uint8_t* to, Py_ssize_t n, Form form) noexcept nogil:
-    """Copy values that follow one another, from the value `i` of the chunk on."""
+cdef inline void _run(
+    const uint8_t* chunk, Py_ssize_t i, uint8_t* to, Py_ssize_t n, Form form, Search* search,
+) noexcept nogil:
+    """Copy values that follow one another, from the value `i` of the chunk on; search them while they are cached."""
+    cdef Py_ssize_t m
+    if search == NULL or search.found:
+        _copy(chunk, i, to, n, form)
+        return
+    while n > 0:
+        m = min(n, <Py_ssize_t> PIECE // form.size)
+        _copy(chunk, i, to, m, form)
+        search_values(search, to, m)
+        i += m
+        to += m * form.size
+        n -= m
+
+
+cdef inline void _copy(const uint8_t* chunk, Py_ssize_t i, uint8_t* to, Py_ssize_t n, Form form) noexcept nogil:
     if form.shuffled and form.size > 1:
         join(chunk + i, to, n, form)
     elif not form.swapped or form.size == 1:
@@ -105,8 +122,9 @@ cdef inline void _run(const uint8_t* chunk, Py_ssize_t i, uint8_t* to, Py_ssize_
 
 cdef inline void put_part(
     const uint8_t* chunk, const int64_t* shape, uint8_t* target, const int64_t* target_shape, const int64_t* part,
-    int rank, Form form,
+    int rank, Form form, Search* search,
 ) noexcept nogil:
+    """Copy a part of a chunk to its place in an array, and search its values; NULL: there is nothing to search for."""
     cdef const int64_t* counts = part + rank
     cdef int64_t[MAX_RANK] index, steps, target_steps
     cdef int64_t inner = 1, target_inner = 1, run = 1, i = 0, j = 0
@@ -122,7 +140,7 @@ cdef inline void put_part(
             run *= counts[axis]
             outer = axis
     while True:
-        _run(chunk, i, target + j * form.size, run, form)
+        _run(chunk, i, target + j * form.size, run, form, search)
         axis = outer - 1
         while axis >= 0:
             index[axis] += 1

@@ -31,16 +31,3 @@ def read_listed(
     fill: bytes | None,
     wanted: NDArray[Any] | None,
 ) -> tuple[NDArray[Any], bool] | None: ...
-def put_chunks(
-    data: Buffer | NDArray[Any],
-    sizes: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    parts: NDArray[np.int64],
-    shape: NDArray[np.int64],
-    target: Buffer | NDArray[Any],
-    target_shape: NDArray[np.int64],
-    size: int,
-    swapped: bool,
-    is_shuffled: bool,
-    inflate: Callable[[Any, int], Any] | None,
-) -> int: ...

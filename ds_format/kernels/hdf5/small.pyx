@@ -1,4 +1,4 @@
-"""Chunks in memory → an array, in one pass: all of a small variable, or many chunks of a large one.
+"""Chunks in memory → an array, in one pass: all of a small variable.
 
 The filters are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
 """
@@ -14,7 +14,7 @@ from ..common.filling cimport Search, empty, rank_of, search_values, start_searc
 from ..common.inflate cimport inflate_short
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
-from .placing cimport Form, check_part, product, put_part
+from .placing cimport Form, put_part
 
 cnp.import_array()
 
@@ -22,13 +22,6 @@ cdef enum:
     MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
     SHORT = 512  # bytes of a stream for which a library takes longer than this package
     LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
-
-cdef extern from *:
-    """
-    #define DS_MAX_CHUNK ((int64_t) 1 << 32)
-    """
-    const int64_t MAX_CHUNK "DS_MAX_CHUNK"  # bytes
-
 
 cdef struct Job:
     uint8_t* target  # of the array
@@ -230,79 +223,6 @@ cdef void _set_part(const Chunks* c, uint64_t number, Job* job) noexcept:
         job.part[2 * c.rank + axis] = first
 
 
-def put_chunks(
-    const uint8_t[::1] data not None, const int64_t[::1] sizes not None, const uint32_t[::1] masks not None,
-    const int64_t[:, ::1] parts not None, const int64_t[::1] shape not None, uint8_t[::1] target not None,
-    const int64_t[::1] target_shape not None, int size, bint swapped, bint is_shuffled, inflate,
-):
-    """Copy parts of chunks to their places in an array, as far as nothing is damaged.
-
-    Parameters
-    ----------
-    data : (n,) uint8
-        Chunks as in the file, one after another.
-    sizes : (N,) int64
-        Bytes of each; 0: there is nothing to copy.
-    masks : (N,) uint32
-        A bit for each filter that a chunk did not go through.
-    parts : (N, 3 * R) int64
-        As of `chunks.place`, of each.
-    shape : (R,) int64
-        Shape of a chunk; R is at most 32.
-    target : (m * size,) uint8
-        Out: the bytes of an array in C order.
-    target_shape : (R,) int64
-        Shape of the array.
-    size : int
-        1, 2, 4 or 8 bytes per value.
-    swapped : bool
-        Whether values are in the other byte order than in the array.
-    is_shuffled, inflate
-        As of `read_chunked`.
-
-    Returns
-    -------
-    int
-        Chunks that were copied: N, or the number of the first one that is damaged, or did not go through all filters.
-
-    Raises
-    ------
-    ValueError
-        If a part is not inside of the chunk or the array, if lengths do not fit each other, or for another `size`.
-    """
-    cdef Job job
-    cdef Py_ssize_t n = sizes.shape[0], i, at = 0
-    cdef int64_t whole = size, room = size
-    cdef int rank = <int> min(shape.shape[0], MAX_RANK + 1), axis
-    if size not in (1, 2, 4, 8):
-        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes")
-    if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or parts.shape[1] != 3 * rank:
-        raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {parts.shape[1]} / 3")
-    if masks.shape[0] != n or parts.shape[0] != n:
-        raise ValueError(f"found {n} sizes, {masks.shape[0]} masks and {parts.shape[0]} parts")
-    for axis in range(rank):
-        whole, room = product(whole, shape[axis], MAX_CHUNK), product(room, target_shape[axis], target.shape[0])
-        job.shape[axis], job.target_shape[axis] = shape[axis], target_shape[axis]
-    if room != target.shape[0] or not room or not whole:
-        raise ValueError(f"{target.shape[0]} bytes do not fit the shape")
-    job.rank, job.size, job.form, job.buffer = rank, whole, Form(whole // size, size, is_shuffled, swapped), NULL
-    job.target = &target[0]
-    try:
-        for i in range(n):
-            if not 0 <= sizes[i] <= data.shape[0] - at:
-                raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
-            if not sizes[i]:
-                continue
-            memcpy(job.part, &parts[i, 0], 3 * rank * sizeof(int64_t))
-            check_part(job.part, job.shape, job.target_shape, rank)
-            if masks[i] or not _put_chunk(&job, &data[at], sizes[i], inflate):
-                return i
-            at += sizes[i]
-        return n
-    finally:
-        free(job.buffer)
-
-
 cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) except -1:
     """Put the values of a chunk to their places; return whether the chunk is right."""
     cdef Py_buffer view
@@ -336,7 +256,7 @@ cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) exc
 
 cdef void _place(const Job* job, const uint8_t* chunk) noexcept:
     if job.size <= LITTLE:
-        put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)
+        put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form, NULL)
     else:
         with nogil:
-            put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form)
+            put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form, NULL)

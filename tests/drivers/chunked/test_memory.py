@@ -12,7 +12,7 @@ import pytest
 
 from ds_format.codec import slab_reading
 from ds_format.drivers import chunked
-from ds_format.kernels.hdf5 import small
+from ds_format.kernels.hdf5 import large
 
 from .files import numbers, whole
 
@@ -24,9 +24,9 @@ HDF5Source = importlib.import_module("ds_format.drivers.hdf5.source").HDF5Source
 def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, data, threads = tmp_path / "a.h5", numbers((8, 100)), set()
 
-    def put_chunks(*args: Any) -> int:
+    def put_chunks(*args: Any) -> tuple[int, bool]:
         threads.add(threading.get_ident())
-        return small.put_chunks(*args)
+        return large.put_chunks(*args)
 
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
