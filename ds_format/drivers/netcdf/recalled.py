@@ -112,8 +112,8 @@ class Memory(Generic[V]):
     def __init__(self) -> None:
         self.variables: list[Any] = []
         """A `RecalledVariable` each; None: it depends on its values."""
-        self.places: Sequence[V] = ()
-        """The variables of its header, of which it remembers all; otherwise nothing."""
+        self.places: Sequence[V] | None = None
+        """The variables of its header, of which it remembers all; otherwise None."""
         self.may_be_packed = False
         """Whether one of these has packed numbers."""
         self.dimensions: Sequence[tuple[str, int, bool]] = ()
@@ -201,7 +201,7 @@ class Memory(Generic[V]):
         """Return the variables one by one, where their values are, and the settings that they do not have."""
         places: Sequence[V] = header.variables
         is_same = header.dimensions == self.dimensions and len(places) == len(self.variables)
-        self.places = ()
+        self.places = None
         if header.dimensions != self.dimensions:
             self._take_dimensions(header.dimensions)
         joins = self.joins(places)

@@ -288,3 +288,13 @@ def test_many_variables_take_no_memory_until_they_are_read(tmp_path: Path) -> No
         tracemalloc.stop()
     assert max(peaks) < 500 * n
     assert peak - of_dataset < 500 * n
+
+
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_a_file_without_variables_follows_one_that_is_not_remembered(format: str, tmp_path: Path) -> None:
+    scalar, empty = tmp_path / "scalar.nc", tmp_path / "empty.nc"
+    ds.write(scalar, {"n": np.int32(1)}, format=format)
+    ds.write(empty, {}, format=format)
+    assert list(ds.read(scalar)) == ["n", "."]
+    assert list(ds.read(empty)) == ["."]
+    assert list(ds.read(scalar)) == ["n", "."]
