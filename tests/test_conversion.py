@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import ds_format as ds
+from ds_format import drivers
 from ds_format.api import conversion
 
 from .same import same_data, same_value
@@ -55,6 +58,76 @@ def test_in_one_step_as_in_blocks(dataset: dict[str, Any], suffix: str, version:
     assert ours.keys() == theirs.keys()
     assert all(same_data(ours[key], theirs[key]) for key in ours if key != ".")
     assert same_value(ours["."], theirs["."])
+
+
+FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4")
+
+
+def outcome(source: Path, target: Path, *, opened: bool) -> tuple[Any, list[str]]:
+    """Return the bytes of what a file becomes, or the error, and the warnings; by a Source if it is `opened`."""
+    driver = drivers.load(drivers.FORMATS["netcdf"])
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if opened:
+            patch.setitem(drivers._loaded_by_suffix, ".nc", driver._replace(read_small=None))
+        try:
+            ds.convert(source, target)
+            found: Any = target.read_bytes()
+        except ds.DsError as error:
+            found = f"{type(error).__name__}: {error}"
+            assert not target.exists()
+    target.unlink(missing_ok=True)
+    return found, [str(warning.message) for warning in caught]
+
+
+@given(st.lists(st.tuples(datasets(), st.sampled_from(FORMATS)), min_size=1, max_size=4), st.data())
+def test_small_netcdf_files_in_any_order_have_the_bytes_of_opened_ones(made: list[Any], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        target, paths = Path(folder) / "x.ds", []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i, (dataset, format) in enumerate(made):
+                path = Path(folder) / f"{i}.nc"
+                with contextlib.suppress(ds.UnsupportedError):
+                    ds.write(path, dataset, format=format)
+                    paths.append(path)
+        order = data.draw(st.lists(st.sampled_from(paths), max_size=8)) if paths else []
+        found = [outcome(path, target, opened=False) for path in order]
+        assert found == [outcome(path, target, opened=True) for path in order]
+
+
+def test_golden_netcdf_files_have_the_bytes_of_opened_ones(tmp_path: Path) -> None:
+    paths = sorted(Path(__file__).with_name("golden").rglob("*.nc"))
+    assert len(paths) > 10
+    for path in paths:
+        found = outcome(path, tmp_path / "x.ds", opened=False)
+        assert found == outcome(path, tmp_path / "x.ds", opened=True), path
+
+
+@pytest.mark.parametrize("n", [conversion.SMALL_SIZE // 8, conversion.SMALL_SIZE // 8 + 1])
+def test_a_small_file_of_large_arrays_is_not_read_at_once(n: int, tmp_path: Path) -> None:
+    ds.write(tmp_path / "x.nc", {"x": np.zeros(n), ".": {"x": {".dims": ["t"]}}}, compression="zlib")
+    read = drivers.load(drivers.FORMATS["netcdf"]).read_small
+    assert read is not None
+    found = read(str(tmp_path / "x.nc"), conversion.SMALL_SIZE)
+    assert isinstance(found, tuple) is (8 * n <= conversion.SMALL_SIZE)
+    assert (tmp_path / "x.nc").stat().st_size < 8 * n
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_damaged_small_files_have_the_same_errors(format: str, tmp_path: Path) -> None:
+    meta = {"x": {".dims": ["t"], "units": "m"}, "n": {".dims": ["t"], "_FillValue": np.int16(-1)}}
+    ds.write(tmp_path / "a.nc", {"x": np.arange(9.0), "n": np.arange(9, dtype="i2"), ".": meta}, format=format)
+    data = (tmp_path / "a.nc").read_bytes()
+    path, chance = tmp_path / "b.nc", random.Random(1)
+    for _ in range(200):
+        damaged = bytearray(data)
+        if chance.random() < 0.3:
+            del damaged[chance.randrange(len(data)) :]
+        else:
+            damaged[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(damaged)
+        assert outcome(path, tmp_path / "x.ds", opened=False) == outcome(path, tmp_path / "x.ds", opened=True)
 
 
 def test_progress_of_a_small_file(tmp_path: Path) -> None:

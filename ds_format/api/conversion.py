@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from .. import drivers
 from ..base.progress import Progress
+from ..body import Address
+from ..body.body import Body
 from ..dataset import META, as_array
 from ..drivers.base import Sink, Source, check_faults
+from ..errors import UnsupportedError
 from ..model.missing import settled
 from ..model.selection import Selection, Selector
 from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
@@ -85,6 +88,36 @@ def convert(
     convert_selection(where, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
 
 
+class Output(NamedTuple):
+    """A file to write."""
+
+    path: Any
+    format: drivers.Format
+    options: dict[str, Any]
+    """Options of the format, and of times; see `creation.create_sink`."""
+
+    @classmethod
+    def of(cls, target: Path | Writable, options: Mapping[str, Any]) -> Output:
+        """Return the file with a path, and the format that its suffix or the option `format` names.
+
+        Raises
+        ------
+        DriverError
+            If there is no such format, or it cannot be written there.
+        """
+        path, given = drivers.located(target), dict(options)
+        return cls(path, drivers.find_output(path, given), given)
+
+    @property
+    def writer(self) -> Callable[..., None] | None:
+        """The function that writes a file of the format in one step, if it has one; see `Driver.write`."""
+        return drivers.load(self.format).write
+
+    def creation_options(self) -> dict[str, Any]:
+        """Return the options for it; errors as of `drivers.creation_options`."""
+        return drivers.creation_options(self.format, self.path, self.options)
+
+
 def convert_selection(
     source: Path,
     target: Path | Writable,
@@ -94,28 +127,61 @@ def convert_selection(
     **options: Any,
 ) -> None:
     """Convert a part of a file. Parameters and errors are those of `convert`."""
-    with open_subset(source, selection, skip_unsupported=skip_unsupported) as part:
-        write_subset(part, target, progress, **options)
+    output, body = Output.of(target, options), None
+    if selection.is_everything:
+        is_done, body = convert_small(source, output, progress)
+        if is_done:
+            return
+    with open_subset(source, selection, skip_unsupported=skip_unsupported, body=body) as part:
+        write_subset(part, output, progress)
 
 
-def write_subset(part: Subset, target: Path | Writable, progress: Progress | None = None, **options: Any) -> None:
-    """Write an open part of a file to another file. Parameters and errors are those of `convert`."""
-    path: Any = drivers.located(target)
-    format = drivers.find_output(path, options)
+def convert_small(source: Path, output: Output, progress: Progress | None) -> tuple[bool, Body | None]:
+    """Convert all of a small local file in one step, if both formats can do so.
+
+    The output has the same bytes as with `write_subset`.
+
+    Returns
+    -------
+    is_done : bool
+        Whether the file was converted.
+    body : Body or None
+        The file, if it was opened and not converted.
+    """
+    write = output.writer
+    if write is None or (type(source) is not str and isinstance(source, Address)):
+        return False, None
+    read = drivers.of_existing(source).read_small
+    if read is None:
+        return False, None
+    try:
+        found = read(source, SMALL_SIZE)
+    except UnsupportedError:
+        return False, None  # the general way names the option that leaves the variable out
+    if isinstance(found, Body):
+        return False, found
+    arrays, meta, size = found
+    write(output.path, arrays, meta, **output.creation_options())
+    if progress is not None:
+        progress(size, size)
+    return True, None
+
+
+def write_subset(part: Subset, output: Output, progress: Progress | None = None) -> None:
+    """Write an open part of a file to another file. Errors are those of `convert`."""
     meta = part.meta
     with part.telling_of_skipping():
         check_faults(part.faults, meta)
     with_data = [key for key, entry in meta.items() if key != META and entry.get(".size") is not None]
     total = sum(memory_size(meta[key]) for key in with_data)
-    write = drivers.load(format).write if total <= SMALL_SIZE else None
+    write = output.writer if total <= SMALL_SIZE else None
     if write is not None:
-        options = drivers.creation_options(format, path, options)
         arrays = {key: _whole(part, key) for key in meta if key != META}
-        write(path, arrays, settled(meta, arrays), **options)
+        write(output.path, arrays, settled(meta, arrays), **output.creation_options())
         if progress is not None:
             progress(total, total)
         return
-    with created(path, meta, format, whole=part.source.meta, **options) as sink:
+    with created(output.path, meta, output.format, whole=part.source.meta, **output.options) as sink:
         _copy(part, sink, with_data, total, progress)
 
 

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import drivers
-from ..api.conversion import write_subset
+from ..api.conversion import Output, convert_small, write_subset
 from ..api.creation import check_times
 from ..base.progress import Progress
 from ..base.text import escape, unescape
 from ..body import Location, path_text
+from ..body.body import Body
 from ..errors import is_address
 from ..many.converting.task import verifying
 from ..model.conventions import with_coordinates
@@ -217,18 +218,23 @@ class Matching(NamedTuple):
         """Whether times become Julian dates."""
         return self.selection.jd
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether it selects whole files, as they are."""
+        return not (self.wanted or self.indexes) and self.selection.is_everything
+
     @contextmanager
-    def opened(self, source: Location, *, verify: bool = False) -> Iterator[Subset]:
-        """Open the part of a file; see `FilePart`.
+    def opened(self, source: Location, *, verify: bool = False, body: Body | None = None) -> Iterator[Subset]:
+        """Open the part of a file; see `FilePart`. `body` is the file, if it is open.
 
         Raises
         ------
         MissingError
             If no variable exists, or a dimension does not; for any missing variable in strict mode.
         """
-        compared = verifying(source) if verify else {}
+        given = verifying(source) if verify else {} if body is None else {"body": body}
         format = None if self.format is None else drivers.of_format(self.format)
-        with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **compared) as whole:
+        with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **given) as whole:
             entries = lookup.from_metadata(whole.meta).variables
             finder = Changer(path_text(source), Request("", [], {"F": self.fixed}))
             variables = None
@@ -245,8 +251,13 @@ class Matching(NamedTuple):
 
     def convert(self, source: Location, target: str, progress: Progress | None, **more: Any) -> None:
         """Write the part of a file to another one."""
-        with self.opened(source) as part:
-            write_subset(part, target, progress, **self.options, **more)
+        output, body = Output.of(target, {**self.options, **more}), None
+        if self.is_everything and self.format is None:
+            is_done, body = convert_small(source, output, progress)
+            if is_done:
+                return
+        with self.opened(source, body=body) as part:
+            write_subset(part, output, progress)
 
     def parameters(self) -> Mapping[str, Any]:
         """Return everything that determines the output, except the suffix of the target."""

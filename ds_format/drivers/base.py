@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ..base.dtypes import TYPES
 from ..body import Location
 from ..body.stamp import Stamp
 from ..errors import DsError
@@ -313,6 +314,12 @@ class SmallFiles(NamedTuple):
     """Called with the path of a file and this object; returns a row of files which begins with it."""
     masks: bool = False
     """Whether users expect masked arrays of numbers, even if nothing is missing."""
+
+
+def value_size(type_name: str | None) -> int:
+    """Return the size of one value in memory, in bytes; an estimate for strings and unknown types."""
+    ds_type = TYPES.get(type_name or "")
+    return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
 
 
 def check_faults(faults: Mapping[str, DsError], keys: Iterable[str]) -> None:

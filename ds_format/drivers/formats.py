@@ -48,6 +48,10 @@ class Driver(NamedTuple):
     read: Callable[..., Any] | None = None
     """Fast way for small files. Called with path, keys, `full`, `strings` and `unpack`, as for `api.files.read`.
     Returns a dataset, or the body with which to open the file, or None."""
+    read_small: Callable[[Any, int], tuple[dict[str, Any], Metadata, int] | Body] | None = None
+    """Fast way for small files that are converted. Called with a path, and the maximum bytes of all values in memory.
+    Returns arrays and metadata as `write` takes them, and the bytes of the arrays as `base.value_size` counts them; or
+    the body with which to open any other file."""
     write: Callable[..., None] | None = None
     """Fast way of writing. Called with a path, arrays, their metadata, and the options in `Format.creation`."""
     loads: Callable[..., Any] | None = None
@@ -169,7 +173,15 @@ def _is_sidecar_of_datadings(path: str, *exists: Callable[[str], bool]) -> bool:
 def _ds() -> Driver:
     from .ds import whole  # enough for small files
 
-    return Driver(_open_ds, _create_ds, whole.read, _write_ds, whole.loads, _dump_ds, check=_check_ds)
+    return Driver(
+        _open_ds,
+        _create_ds,
+        read=whole.read,
+        write=_write_ds,
+        loads=whole.loads,
+        dumps=_dump_ds,
+        check=_check_ds,
+    )
 
 
 # an import statement takes a tenth of the time of writing a small file, so these are imported once
@@ -264,7 +276,14 @@ def _json() -> Driver:
 def _netcdf() -> Driver:
     from .netcdf import opening
 
-    return Driver(opening.open, opening.create, opening.read, check=opening.check, title=opening.title)
+    return Driver(
+        opening.open,
+        opening.create,
+        read=opening.read,
+        read_small=opening.read_small,
+        check=opening.check,
+        title=opening.title,
+    )
 
 
 def _netcdf_meta(path: Any) -> Metadata | None:

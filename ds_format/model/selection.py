@@ -64,6 +64,11 @@ class Selection(NamedTuple):
         """Whether it selects a part of any dimension."""
         return bool(self.sel or self.range_ or self.at or self.between)
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether it selects the whole file, as it is."""
+        return self.variables is None and not self.jd and not self.has_positions
+
     def selectors(self) -> dict[str, Any]:
         """Return the selectors that are not empty, by the names of the parameters of `ds_format.read`."""
         given = {"sel": self.sel, "range_": self.range_, "at": self.at, "between": self.between}

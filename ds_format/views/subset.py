@@ -18,14 +18,14 @@ import numpy as np
 
 from .. import drivers, timeaxis
 from ..base import modes
-from ..base.dtypes import RECORDS, TYPES
+from ..base.dtypes import RECORDS
 from ..base.once import OnDemand, once
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Closing, Opened, path_text
 from ..body.body import Body
 from ..codec.stored import Stored
 from ..dataset import META, as_array, as_masked, attrs, dims
-from ..drivers.base import BLOCK_SIZE, STRING_SIZE, Entries, Handle, Metadata, Source, block_slices
+from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices, value_size
 from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model import packing
 from ..model.conventions import with_parents
@@ -392,8 +392,7 @@ def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> No
 
 def item_size(entry: Mapping[str, Any]) -> int:
     """Return the size of one value in memory, in bytes; an estimate for strings."""
-    ds_type = TYPES.get(entry.get(".type") or "")
-    return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
+    return value_size(entry.get(".type"))
 
 
 def memory_size(entry: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ds_format import drivers
-from ds_format.api import files
+from ds_format.api import conversion, files
 from ds_format.cli import select_
 from ds_format.model.selection import Selection
 
@@ -58,6 +58,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         found.append((source, target, variables, sel or None))
 
     monkeypatch.setattr(select_, "open_subset", Whole)
+    monkeypatch.setattr(conversion.Output, "of", lambda target, options: target)
+    monkeypatch.setattr(select_, "convert_small", lambda source, output, progress: (False, None))
     monkeypatch.setattr(select_, "write_subset", record)
     return found
 

@@ -12,7 +12,7 @@ from ...body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ...body.stamp import Stamp
 from ...dataset import Dataset
 from ...errors import DsError, Unusual
-from ..base import ReadBy, Report, SmallFiles, Source
+from ..base import Metadata, ReadBy, Report, SmallFiles, Source
 from ..native import NativeSource, log_reason, refuse_elsewhere
 from .by_library import LIBRARY, create as create, open_by_library
 from .classic.source import ClassicSource, WholeClassicFile, opened as opened_classic
@@ -100,6 +100,22 @@ def read(
     except Unusual as reason:
         log_reason(body.name, LIBRARY, str(reason))
         return body
+    except DsError as error:
+        raise error.at(path=body.name)
+
+
+def read_small(path: Any, limit: int) -> tuple[dict[str, Any], Metadata, int] | Body:
+    """Read a small file without the library; see `Driver.read_small`."""
+    body = open_body(path)
+    kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
+    if kind is None or body.size > limit:
+        return body
+    try:
+        with body.watch:
+            found: tuple[dict[str, Any], Metadata, int] | None = kind(body).arrays(limit)
+            return body if found is None else found
+    except Unusual:
+        return body  # the general way logs the reason
     except DsError as error:
         raise error.at(path=body.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from ...dataset import META, Dataset, as_array, as_masked
 from ...model import packing
 from ...model.missing import settle
 from ..alike import StackedValues
-from ..base import Metadata
+from ..base import Metadata, value_size
 from ..native import NativeValues
 from .recalled import RecalledFile, RecalledVariable
 
@@ -105,6 +106,30 @@ class WholeFile:
         kept[META] = recalled.entry
         dataset[META] = kept
         return dataset
+
+    def arrays(self, limit: int) -> tuple[dict[str, Any], Metadata, int] | None:
+        """Return arrays of all variables, their metadata, and the size of the arrays; see `Driver.read_small`."""
+        recalled = self.recall(None, True)
+        placed = [*zip(recalled.variables, recalled.positions, strict=True)]
+        size = 0
+        for each, _ in placed:
+            if each.variable.shape is not None:
+                size += value_size(each.variable.type) * math.prod(each.variable.shape)
+        if size > limit:
+            return None
+        arrays: dict[str, Any] = {}
+        meta: Metadata = {}
+        for each, place in placed:
+            key, variable, entry = each.key, each.variable, None
+            array = None if variable.shape is None else self.values.read_whole(variable, place)
+            if array.__class__ is np.ndarray:
+                entry = each.complete_entry()
+            else:
+                array = as_array(array, variable.type)
+            arrays[key] = array
+            meta[key] = settle(each.entry(), array) if entry is None else entry
+        meta[META] = recalled.entry
+        return arrays, meta, size
 
 
 def without_missing(entry: dict[str, Any]) -> dict[str, Any]:
