@@ -108,6 +108,8 @@ class RunOptions(NamedTuple):
     each: Each | None = None
     begin: Callable[[int], None] | None = None
     """Called with the number of inputs, before the first conversion."""
+    forks: bool = False
+    """Whether worker processes may be copies of this one, because it only runs this command."""
 
     def check(self) -> None:
         """Check that the options are consistent.
@@ -386,7 +388,8 @@ class ConversionRun:
                 if orders or self._options.resume:
                     folder.begin()
                 settings = self._settings._replace(work=folder.work)
-                execute(orders, settings, self._take, jobs=self._options.jobs or 1, executor=self._options.executor)
+                how = self._options
+                execute(orders, settings, self._take, jobs=how.jobs or 1, executor=how.executor, forks=how.forks)
         finally:
             try:
                 self._write()

@@ -1,21 +1,28 @@
 """The program of a worker process: it converts the files that come through a pipe, and sends outcomes through another.
 
-It imports only what converting needs, since a run waits for the start of its workers.
+It imports only what converting needs, since a run waits for the start of a new interpreter.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
 import sys
+import traceback
+from collections.abc import Callable, Iterable
 from time import monotonic
-from typing import IO, Any, NoReturn
+from typing import IO, NoReturn
 
 from .task import INTERVAL, FileOrder, Outcome, Settings, carried_out
 
 PROGRAM = __name__
 """The module that has `main`."""
+
+
+ENDING = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+"""Signals that end a run."""
 
 
 class Stopped(BaseException):
@@ -46,16 +53,54 @@ class _Answers:
 
 
 def main() -> NoReturn:
-    """Run a worker process."""
+    """Run a worker process in a new interpreter. Orders come through stdin, after the pickled settings."""
+    orders = sys.stdin.buffer
+    _run(orders, lambda: pickle.load(orders))
+
+
+def run_forked(orders: int, answers: int, settings: Settings) -> NoReturn:
+    """Run a worker process in the child of a fork. No code of the caller runs in it afterwards.
+
+    Parameters
+    ----------
+    orders, answers : int
+        Descriptors of the pipes. All others are closed except stderr, so that the child holds no lock of a file, and no
+        end of the pipe of another worker.
+    settings : Settings
+    """
+    try:
+        os.dup2(orders, 0)
+        os.dup2(answers, 1)
+        for number in _descriptors():
+            if number > 2:
+                with contextlib.suppress(OSError):
+                    os.close(number)
+        _run(os.fdopen(0, "rb"), lambda: settings)
+    except BaseException:  # noqa: BLE001 - the caller must not handle it
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _descriptors() -> Iterable[int]:
+    """Return the numbers of all open files of this process, and perhaps others."""
+    try:
+        return [*map(int, os.listdir("/dev/fd"))]
+    except OSError:
+        return range(os.sysconf("SC_OPEN_MAX"))
+
+
+def _run(orders: IO[bytes], read_settings: Callable[[], Settings]) -> NoReturn:
     answers = _Answers()
     os.dup2(2, 1)  # output printed by a library must not be read as an answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, answers.end)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    orders: Any = sys.stdin.buffer
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     try:
-        settings = pickle.load(orders)
+        settings = read_settings()
         answers.write([], 0.0, False)
         while True:
             _carry_out(pickle.load(orders), settings, answers)

@@ -8,13 +8,16 @@ thread of this process nevertheless, as far as no library is needed: it converts
 
 A worker process is a new interpreter which gets its orders through a pipe; see `worker_process`. So it does not share
 open files with this process, and does not run the user's program again. It ends when the pipe is closed, even if this
-process was killed.
+process was killed. In the program `ds convert`, all workers are copies of this process, which have closed its files.
+They need not import anything.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
+import os
 import pickle
 import signal
 import subprocess
@@ -25,13 +28,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from queue import Empty, SimpleQueue
 from time import monotonic
+from typing import IO, Self
 
 from ... import drivers
 from ...base.error_text import describe
 from ...body import Address, Location, Opened
 from ...errors import DsError
 from .task import FileOrder, Outcome, Settings, all_of, carried_out
-from .worker_process import PROGRAM, Stopped
+from .worker_process import ENDING, PROGRAM, Stopped, run_forked
 
 BATCH_FILES = 64
 """Maximum number of files in a batch."""
@@ -95,7 +99,13 @@ def is_read_here(source: Location, target: str) -> bool:
 
 
 def execute(
-    orders: Sequence[FileOrder], settings: Settings, take: Take, *, jobs: int = 1, executor: Executor | None = None
+    orders: Sequence[FileOrder],
+    settings: Settings,
+    take: Take,
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    forks: bool = False,
 ) -> None:
     """Convert files, and pass each outcome to `take` once. If it raises, unfinished conversions are undone.
 
@@ -108,6 +118,8 @@ def execute(
         Number of files that are converted at once.
     executor : Executor, optional
         Converts the files instead.
+    forks : bool
+        Whether processes may be copies of this one, because it only runs this command.
 
     Raises
     ------
@@ -129,6 +141,11 @@ def execute(
             work.pickled = pickle.dumps(settings)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise DsError(f"an option cannot be sent to another process: {error}") from None
+        if forks and can_fork():
+            load_drivers(orders[0])
+            gc.freeze()  # the copies share memory that no garbage collection touches
+            _in_lanes([ProcessLane(work, forks=True) for _ in range(n)], work, take)
+            return
         # processes start before this one is busy
         _in_lanes([*(ProcessLane(work) for _ in range(n - 1)), MixedLane(work)], work, take)
 
@@ -189,6 +206,9 @@ class Lane(threading.Thread):
         self.work = work
         self.current = 0.0
 
+    def prepare(self) -> None:
+        """Do what has to be done before any lane is started."""
+
     def run(self) -> None:
         """Convert batches until none is left."""
         if hasattr(signal, "pthread_sigmask"):
@@ -233,19 +253,38 @@ class ProcessLane(Lane):
     """A thread that has a process convert. If the process dies, it is replaced, and its remaining files are repeated.
 
     Then each file is a batch by itself. A file fails if its process dies again.
+
+    Parameters
+    ----------
+    work : SharedWork
+    forks : bool
+        Whether the first process is a copy of this one.
     """
 
-    def __init__(self, work: SharedWork):
+    def __init__(self, work: SharedWork, *, forks: bool = False):
         super().__init__(work)
+        self._forks = forks
         self._worker: WorkerProcess | None = None
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Start the process if it is a copy of this one, which has no other thread yet."""
+        if not self._forks:
+            return
+        former = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # no process starts without being ended
+        try:
+            self._worker = WorkerProcess(ForkedProcess(self.work.settings))
+        except OSError:
+            pass  # `convert` starts an interpreter, or says why not
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
     def convert(self, batch: Batch) -> None:
         """See `Lane`."""
         with self._lock:
             if self.work.stopping:
                 return
-            worker = self._worker = self._worker or WorkerProcess(self.work.pickled)
+            worker = self._worker = self._worker or WorkerProcess.start(self.work.pickled)
         left = {order.number: order for order in batch}
         try:
             for outcomes, current in worker.convert(batch):
@@ -305,8 +344,9 @@ class WorkerProcess(Opened):
 
     Parameters
     ----------
+    process : Popen or ForkedProcess
     settings : bytes
-        Pickled settings.
+        Pickled settings, which are sent before the first orders; empty: the process has them.
 
     Attributes
     ----------
@@ -314,12 +354,17 @@ class WorkerProcess(Opened):
         Whether the process has started successfully.
     """
 
-    def __init__(self, settings: bytes):
+    def __init__(self, process: subprocess.Popen[bytes] | ForkedProcess, settings: bytes = b""):
         self.is_ready = False
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._settings = pickle.dumps(sys.path) + settings
+        self.process = process
+        self._settings = settings
+
+    @classmethod
+    def start(cls, settings: bytes) -> Self:
+        """Start a new interpreter."""
+        command = [sys.executable, "-P", "-c", _BEGIN]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return cls(process, pickle.dumps(sys.path) + settings)
 
     def convert(self, orders: Batch) -> Iterator[tuple[list[Outcome], float]]:
         """Send orders, and iterate over outcomes and the number of bytes of the current file that are done.
@@ -350,6 +395,66 @@ class WorkerProcess(Opened):
         return self.process.wait()
 
 
+class ForkedProcess(Opened):
+    """A copy of this process that converts files, with the methods of `Popen`. It starts in a few milliseconds.
+
+    This process must not have other threads: a lock that one of them holds would remain locked in the copy.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Raises
+    ------
+    OSError
+        If there are too many processes.
+    """
+
+    def __init__(self, settings: Settings):
+        ends: list[int] = []
+        try:
+            ends += os.pipe()
+            ends += os.pipe()
+            orders, self_orders, self_answers, answers = ends
+            self._pid = os.fork()
+            if not self._pid:
+                run_forked(orders, answers, settings)
+        except BaseException:
+            for end in ends:
+                os.close(end)
+            raise
+        os.close(orders)
+        os.close(answers)
+        self.stdin: IO[bytes] = os.fdopen(self_orders, "wb")
+        self.stdout: IO[bytes] = os.fdopen(self_answers, "rb")
+
+    def kill(self) -> None:
+        """End the process at once. It must not have been waited for."""
+        os.kill(self._pid, signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Make the process remove its unfinished output, and end. It must not have been waited for."""
+        os.kill(self._pid, signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Wait for the end of the process, and return its exit status; negative for a signal."""
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+
+def can_fork() -> bool:
+    """Return whether this process can be forked: it has one thread, and libraries of the operating system allow it."""
+    return hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
+
+
+def load_drivers(order: FileOrder) -> None:
+    """Load the drivers that convert a file, so that copies of this process have them."""
+    with contextlib.suppress(DsError, OSError, ImportError):  # converting the file raises them again
+        drivers.of_existing(order.source)
+        dumps = drivers.load(drivers.find(order.target)).dumps
+        if dumps is not None:
+            dumps({}, {})  # loads what writing needs
+
+
 def _cause_of_end(status: int) -> str:
     """Return the cause of failure for a file whose process ended."""
     if status >= 0:
@@ -375,6 +480,8 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
 
     try:
         for lane in lanes:
+            lane.prepare()
+        for lane in lanes:
             lane.start()
         while any(lane.is_alive() for lane in lanes):
             wait()
@@ -396,6 +503,8 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
         for lane in lanes:
             if lane.is_alive():
                 lane.join(work.patience)
+            else:
+                lane.close()  # it may not have been started
 
 
 def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, take: Take) -> None:

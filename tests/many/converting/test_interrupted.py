@@ -32,13 +32,14 @@ from tests.many.converting.faulty import Faulty
 if {slow}:
     convert._matching = lambda request, output: Faulty()
 open(f"started-{{os.getpid()}}", "w").close()
+{also}
 sys.exit(main())
 """
 
 
-def start(*words: str, slow: bool = False) -> subprocess.Popen[str]:
+def start(*words: str, slow: bool = False, also: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", CODE.format(slow=slow), "convert", *words],
+        [sys.executable, "-c", CODE.format(slow=slow, also=also), "convert", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -240,3 +241,65 @@ def test_a_report_is_written_of_an_ended_run(make: Make) -> None:
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert [one["status"] for one in json.loads(Path("report.json").read_text())] == ["converted", "cancelled"]
+
+
+def open_files(process: int) -> dict[int, str]:
+    """Return what the descriptors of a process lead to."""
+    folder = Path(f"/proc/{process}/fd")
+    return {int(number): os.readlink(folder / number) for number in os.listdir(folder)}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_copies_of_the_program_have_closed_its_files(make: Make) -> None:
+    make("in/slow.ds", "in/slow2.ds")
+    process = start("in", "out", "jobs:", "2", slow=True)
+    wait_for("in/*.begun-*", 2)
+    workers = {int(path.name.rpartition("-")[2]) for path in Path("in").glob("*.begun-*")}
+    assert workers == processes_of(process.pid) - {process.pid}
+    command = Path(f"/proc/{process.pid}/cmdline").read_text()
+    one, other = map(open_files, workers)
+    for worker, files in zip(workers, (one, other), strict=True):
+        assert Path(f"/proc/{worker}/cmdline").read_text() == command
+        assert [path for path in files.values() if "ds-convert" in path or path.endswith("null")] == []
+        assert files[1] == files[2]
+    assert any("ds-convert" in path for path in open_files(process.pid).values())
+    assert {one[0], *one.values()} & {*other.values()} == {one[2]}  # no end of the pipes of the other one
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+def test_a_copy_that_fails_runs_nothing_of_the_program(make: Make) -> None:
+    make(*(f"in/{i}.ds" for i in range(8)))
+    also = "from ds_format.many.converting import worker_process\nworker_process._carry_out = sys.exit"
+    process = start("in", "out", "jobs:", "2", also=also)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert err.count("Traceback") == 2
+    assert check_outputs() == 8
+    assert len(list(Path().glob("started-*"))) == 1
+
+
+def test_a_copy_that_cannot_be_made_is_replaced_by_an_interpreter(make: Make) -> None:
+    make(*(f"in/{i}.ds" for i in range(8)))
+    also = """
+def fork():
+    raise BlockingIOError
+os.fork = fork
+"""
+    process = start("in", "out", "jobs:", "2", also=also)
+    assert process.communicate(timeout=60) == ("", "")
+    assert check_outputs() == 8
+
+
+def test_only_the_program_is_copied(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fork", None)
+    ds_format.convert_many(make("a.ds", "b.ds"), "out", jobs=2)
+    assert check_outputs() == 2
+
+
+def test_a_program_with_another_thread_is_not_copied(make: Make) -> None:
+    make("a.ds", "b.ds")
+    also = "import threading, time\nthreading.Thread(target=time.sleep, args=[1]).start()\nos.fork = None"
+    process = start("a.ds", "b.ds", "out", "jobs:", "2", also=also)
+    assert process.communicate(timeout=60) == ("", "")
+    assert check_outputs() == 2
