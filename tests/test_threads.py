@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from ds_format.base import threads
 
 @pytest.fixture(params=[1, 4])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr(threads, "processors", lambda: 8)
     return int(request.param)
 
 
@@ -55,7 +56,7 @@ def test_an_error_ends_it(most: int) -> None:
 
 
 def test_the_caller_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(threads, "processors", lambda: 2)
     both, idents = threading.Barrier(2, timeout=60), set()
 
     def work(first: int, last: int) -> None:
@@ -88,3 +89,51 @@ def test_the_error_of_the_first_run_is_raised(most: int) -> None:
         threads.each(work, 20_000, 1, most)
     assert len(done) < 10_000
     assert threading.active_count() < 20
+
+
+def test_work_is_done_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the end of an interpreter."""
+
+    def start_new_thread(*args: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "processors", lambda: 4)
+    monkeypatch.setattr("_thread.start_new_thread", start_new_thread)
+    found: list[int] = []
+    threads.each(lambda first, last: found.append(first), 10, 1)
+    assert found == [*range(10)]
+
+
+def test_nothing_works_when_it_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that hold runs are waited for, after an error and after an interrupt of the caller, too."""
+    monkeypatch.setattr(threads, "processors", lambda: 4)
+    caller, working = threading.get_ident(), []
+    for error in (ValueError, KeyboardInterrupt):
+        started = threading.Semaphore(0)
+
+        def work(
+            first: int, last: int, error: type[BaseException] = error, started: threading.Semaphore = started
+        ) -> None:
+            if threading.get_ident() == caller:
+                assert started.acquire(timeout=60)
+                raise error
+            working.append(first)
+            started.release()
+            time.sleep(0.02)
+            working.remove(first)
+
+        with pytest.raises(error):
+            threads.each(work, 100, 1)
+        assert not working
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the operating system has no affinity")
+def test_a_process_of_one_processor_has_no_other_threads() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        idents = set()
+        threads.each(lambda first, last: idents.add(threading.get_ident()), 10, 1)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert idents == {threading.get_ident()}

@@ -1,7 +1,8 @@
-"""Memory that the steps of one call use in turn.
+"""Memory for bytes on the way, which calls use again.
 
-A page of fresh memory costs as much as decoding what it will hold: the operating system clears it, one interrupt for
-each 4 KiB. So steps reuse memory, and where it is large, it comes in pages of 2 MiB.
+The operating system clears each page of fresh memory. For a chunk that takes as long as decoding it. So memory is used
+again, in large pages where the operating system has such. Between two uses it belongs to the operating system, which
+takes it if another program needs memory (MADV_FREE).
 """
 
 from __future__ import annotations
@@ -10,65 +11,97 @@ import contextlib
 import importlib
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .threads import MAX_THREADS
+
 HUGE_PAGE = 2 * 1024 * 1024
-"""Bytes of a large page on the processors that have such, and the least memory for which to ask for them."""
+"""Bytes of a large page on most processors. The sizes of pages that are used again are multiples of it."""
+
+MIN_SIZE = 128 * 1024
+"""Bytes from which on the C library asks the operating system for memory each time."""
+
+MAX_SIZE = 8 * 1024 * 1024
+"""Bytes of pages that are kept, at most. One for each thread is kept."""
 
 
-class Scratch:
-    """Buffers for the steps of one call, in any thread. Each has one at a time; the memory ends with this object."""
+class Pages(NamedTuple):
+    """Memory from the operating system."""
 
-    def __init__(self) -> None:
-        self._free: deque[NDArray[np.uint8]] = deque()
-
-    @contextlib.contextmanager
-    def lent(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Lend a buffer.
-
-        Parameters
-        ----------
-        size : int
-            In bytes.
-
-        Returns
-        -------
-        context manager of (size,) uint8 array
-            With any values.
-
-        Raises
-        ------
-        MemoryError
-            If there is too little memory.
-        """
-        try:
-            buffer = self._free.pop()
-        except IndexError:
-            buffer = _allocated(size)
-        if buffer.size < size:
-            del buffer  # before there is another one
-            buffer = _allocated(size)
-        yield buffer[:size]
-        self._free.append(buffer)
+    buffer: NDArray[np.uint8]
+    map: Any
+    """The `mmap.mmap` that has it."""
+    start: int
+    """Where it begins in the map."""
 
 
-def _allocated(size: int) -> NDArray[np.uint8]:
-    """Allocate memory, in large pages if it is large and the operating system has such."""
-    if size < HUGE_PAGE:
-        return np.empty(size, np.uint8)
+_kept: deque[Pages] = deque(maxlen=MAX_THREADS)
+
+
+@contextlib.contextmanager
+def lent(size: int) -> Iterator[NDArray[np.uint8]]:
+    """Lend a buffer, for one thread.
+
+    Parameters
+    ----------
+    size : int
+        In bytes.
+
+    Returns
+    -------
+    context manager of (size,) uint8 array
+        With any values. It must not be used later.
+
+    Raises
+    ------
+    MemoryError
+        If there is too little memory.
+    """
+    pages = None if size < MIN_SIZE else _pages(size)
+    if pages is None:
+        yield np.empty(size, np.uint8)
+        return
+    yield pages.buffer[:size]
+    if pages.buffer.size <= MAX_SIZE and _release(pages):
+        _kept.append(pages)
+
+
+def _pages(size: int) -> Pages | None:
+    """Return pages of at least some size, kept or fresh; None if this operating system has no such."""
+    try:
+        pages = _kept.pop()
+    except IndexError:
+        return _allocated(size)
+    if pages.buffer.size >= size:
+        return pages
+    del pages  # before there are others
+    return _allocated(size)
+
+
+def _allocated(size: int) -> Pages | None:
     mmap: Any = importlib.import_module("mmap")  # loading it takes longer than reading a small file
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty(size, np.uint8)
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return None
     n = -(-size // HUGE_PAGE) * HUGE_PAGE
     try:
         memory = mmap.mmap(-1, n + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:
+    except (OSError, OverflowError):
         raise MemoryError(f"{n} bytes") from None
     buffer = np.frombuffer(memory, np.uint8)
-    first = -int(buffer.__array_interface__["data"][0]) % HUGE_PAGE
-    with contextlib.suppress(OSError):  # small pages are as right
-        memory.madvise(mmap.MADV_HUGEPAGE, first, n)
-    return buffer[first : first + n]
+    start = -int(buffer.__array_interface__["data"][0]) % HUGE_PAGE
+    with contextlib.suppress(AttributeError, OSError):  # small pages are as right
+        memory.madvise(mmap.MADV_HUGEPAGE, start, n)
+    return Pages(buffer[start : start + n], memory, start)
+
+
+def _release(pages: Pages) -> bool:
+    """Let the operating system take pages when it needs memory; return whether it can."""
+    mmap: Any = importlib.import_module("mmap")
+    try:
+        pages.map.madvise(mmap.MADV_FREE, pages.start, pages.buffer.size)
+    except (AttributeError, OSError):
+        return False
+    return True

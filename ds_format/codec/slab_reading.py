@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import threads
-from ..base.scratch import Scratch
+from ..base import scratch, threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.classic import arrays
@@ -146,14 +145,10 @@ def _positions(numbers: NDArray[np.int64], grid: list[int]) -> list[NDArray[np.i
 
 
 def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], firsts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    rank = len(chunk)
-    parts = np.empty((len(firsts[0]), 3 * rank), np.int64)
-    for axis, (s, step, first) in enumerate(zip(slices, chunk, firsts, strict=True)):
-        start = np.maximum(first, s.start)
-        stop = np.minimum(first + step, s.stop)
-        for i, values in enumerate((start - first, stop - start, start - s.start)):
-            parts[:, i * rank + axis] = values
-    return parts
+    first, steps = np.stack(firsts, axis=1), np.array(chunk, np.int64)
+    starts, stops = np.array([(s.start, s.stop) for s in slices], np.int64).T
+    start = np.maximum(first, starts)
+    return np.concatenate([start - first, np.minimum(first + steps, stops) - start, start - starts], axis=1)
 
 
 def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
@@ -208,7 +203,6 @@ def read_chunks(
     wanted = None if sought is None or sought.dtype.char == "e" else sought
     # fill values are not searched; those of chunks that the kernel does not put neither
     doubtful = [] if sought is None or table.is_whole else [True]
-    scratch = Scratch()
 
     def work(first: int, last: int) -> None:
         """Put some chunks to their places: as many as possible by a kernel, the others one by one."""

@@ -1,6 +1,6 @@
 """Zlib streams of any length (RFC 1950, RFC 1951) → bytes, as fast as libraries, without one.
 
-A table tells a symbol by the next bits of the stream: what it means, and how many bits it and what belongs to it take.
+A table maps the next bits of a stream to a symbol, and to the number of bits that the symbol and its parameter take.
 Codes that are longer than the bits of a table go on in a smaller one. While there is space before and behind, a loop
 takes whole words and does not check what cannot fail; the rest is decoded symbol by symbol.
 """

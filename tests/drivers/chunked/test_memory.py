@@ -30,7 +30,7 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
 
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setattr("ds_format.base.threads.processors", lambda: 4)
     monkeypatch.setattr(slab_reading, "PIECE_SIZE", 1)
     monkeypatch.setattr(slab_reading, "MAX_MEMORY", 1000)
     monkeypatch.setattr(slab_reading, "put_chunks", put_chunks)
