@@ -34,7 +34,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its o
 
 from ds_format.body.body import Body, MemoryBody
 from ds_format.errors import FormatError, Unusual
-from ds_format.hdf5 import arrays, header, reading, with_links
+from ds_format.hdf5 import arrays, check_unread, header, reading, with_links
 from ds_format.hdf5.records import HDF5Dataset, HDF5File
 from tests.hdf5 import reference
 from tests.hdf5.damage import Anatomy
@@ -210,6 +210,9 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
         file, _ = with_links(file)
     except Unusual:
         tally["links: Unusual"] += 1
+    with contextlib.suppress(FormatError, Unusual):
+        check_unread(body)
+        tally["structures that reading does not need: right"] += 1
     for dataset in file.datasets:
         if _has_many_chunks(dataset) and dice.random() < 0.8:
             continue

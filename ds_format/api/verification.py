@@ -78,6 +78,9 @@ def verify(
         if checksum and getattr(source, "sums", ()) is None:
             found.add(None, "no checksum", WARNING)
         with found.of(None), contextlib.closing(source):
+            if (check_unread := getattr(source, "check_unread", None)) is not None:
+                with found.of(None):
+                    check_unread()
             _check_dims(source, found)
             advance = Advance(progress, sum(memory_size(entry) for key, entry in source.meta.items() if key != META))
             for key in source.meta:
@@ -149,6 +152,13 @@ def _read(source: Source, key: str, advance: Advance) -> None:
     if size is None or 0 in size:
         source.read(key)
         return
+    if (written_parts := getattr(source, "written_parts", None)) is not None:
+        parts = written_parts(key)
+        if parts is not None:
+            for index in parts:
+                source.read(key, index)
+            advance.add(memory_size(source.meta[key]))
+            return
     n = sum(block.size for block in advance.over_arrays(source.blocks(key), item_size(source.meta[key])))
     if n != math.prod(size):
         raise FormatError(f"found {n} values, expected {math.prod(size)} as .size {list(size)} says")

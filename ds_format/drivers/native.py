@@ -51,6 +51,11 @@ class NativeValues(Reading):
         self._body = body
         self._path = body.name
 
+    @property
+    def body(self) -> Body:
+        """The bytes of the file."""
+        return self._body
+
     @abstractmethod
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         """Return a slab at a place (None: all of it), and whether one of the values that are sought may be in it.
@@ -424,6 +429,37 @@ class HDF5FileSource(NativeSource):
     def _block_budget(self, name: str, budget: int) -> int:
         # chunks are read in threads, and once
         return budget if self.variables[name].chunk is not None else super()._block_budget(name, budget)
+
+    @watched
+    def check_unread(self) -> None:
+        """Compare the checksums of the structures that are not needed to read the file.
+
+        Raises
+        ------
+        FormatError
+            If one is damaged: with its position.
+        """
+        with contextlib.suppress(Unusual):
+            hdf5.check_unread(self._opened.body)
+
+    def written_parts(self, name: str) -> Iterator[tuple[range, ...]] | None:
+        """Yield indices of the parts of a variable that were written; None: it takes no less time than to read all.
+
+        Raises
+        ------
+        FormatError
+            If the index of chunks is damaged.
+        """
+        variable = self._variable(name)
+        if variable.shape is None or variable.place is None:
+            return None
+        try:
+            parts = hdf5.written_parts(self._opened.body, variable.place)
+        except Unusual:
+            return None
+        except DsError as error:
+            raise error.at(path=self.path, variable=variable.name)
+        return parts if parts is None else (part[: len(variable.shape)] for part in parts)
 
 
 S = TypeVar("S", bound=NativeSource)

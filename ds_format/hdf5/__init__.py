@@ -7,6 +7,7 @@ From low to high::
     header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
     links    soft links and further hard links → all names of the objects
     arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
+    auditing structures that reading does not need, and which parts of a dataset were written
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .records import (
 
 if TYPE_CHECKING:
     from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
+    from .auditing import check_unread, written_parts
     from .links import LeftOut, with_links
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "Unusual",
     "check_dataset",
     "check_size",
+    "check_unread",
     "content",
     "find_index",
     "load_indexes",
@@ -53,6 +56,7 @@ __all__ = [
     "stored_of",
     "values",
     "with_links",
+    "written_parts",
 ]
 
 
@@ -64,6 +68,10 @@ def __getattr__(name: str) -> Any:
         from . import links
 
         found = getattr(links, name)
+    elif name in ("check_unread", "written_parts"):
+        from . import auditing
+
+        found = getattr(auditing, name)
     else:
         from . import arrays
 

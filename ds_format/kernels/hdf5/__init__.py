@@ -1,6 +1,7 @@
 """HDF5 files: metadata, indexes of chunks, and values.
 
 objects   the bytes of a file → records of its objects
+unread    the checksums of structures that reading does not need
 segments  the bytes of a file that were read, the ranges that are missing, and faults
 types     datatypes → records
 values    attributes and filters
