@@ -327,12 +327,13 @@ def _maker() -> Callable[[NDArray[Any]], Any]:
 
     known = vars(np.zeros(1).view(masked_array))
     fields = {name: value for name, value in known.items() if not isinstance(value, dict)}
-    dicts = known.keys() - fields.keys()
+    dicts = [*(known.keys() - fields.keys())]
 
     def make(array: NDArray[Any]) -> Any:
         made = array.view(Unfinalized)
-        own, shared = made.__dict__, dict[str, Any]()
+        own = made.__dict__
         own.update(fields)
+        shared: dict[str, Any] = {}
         for name in dicts:
             own[name] = shared
         made.__class__ = masked_array

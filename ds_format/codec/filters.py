@@ -446,3 +446,8 @@ def chunk_inflater() -> Callable[[Any, int], Any]:
         return inflate
     module = isal() or zlib
     return lambda data, size: _streamed(module.decompressobj(), data, size, may_be_longer=True)
+
+
+def inflate_chunk(data: Any, size: int) -> Any:
+    """Inflate a small chunk; see `chunk_inflater`. The first call loads the library."""
+    return chunk_inflater()(data, size)

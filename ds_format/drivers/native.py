@@ -17,6 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -80,7 +81,7 @@ class NativeValues(Reading):
         return self._body.memory is not None
 
     def read_whole(self, variable: FileVariable, place: Any) -> Any:
-        """Return one variable, at a place of which the variable itself need not know."""
+        """Return one variable, at a place of which the variable itself need not know; None: it has no data."""
         if variable.kind == "number" and variable.shape and self._has_short_way():
             found = self._whole(variable, place)
             if found is not None:
@@ -88,6 +89,13 @@ class NativeValues(Reading):
         if variable.place is not place:
             variable = variable._replace(place=place)
         return super().read_variable(variable, None)
+
+    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
+        """Return several variables, each as `read_whole` does, and when it is asked for."""
+        if self._body.is_far:
+            variables, places = [*variables], [*places]
+            self.announce(zip(variables, places, repeat(None), strict=False))
+        return map(self.read_whole, variables, places)
 
     def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or a part of it; see `Reading`."""
@@ -197,6 +205,20 @@ class HDF5Values(NativeValues):
             return hdf5.values(self._body, place, None, variable.sought)
         except (DsError, hdf5.Unusual):
             return None  # the slower way tells the reason
+
+    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
+        """Return several variables, as many as possible by one call of the kernel."""
+        if self._body.memory is None:
+            return super().read_each(variables, places)
+        variables, places = [*variables], places if isinstance(places, hdf5.DatasetPlaces) else [*places]
+        arrays: list[Any]
+        requests = [(each.shape, each.sought) if each.shape and each.kind == "number" else None for each in variables]
+        arrays, sought, left = hdf5.small_values(self._body, places, requests)
+        for i in sought:
+            arrays[i] = self._finished(variables[i], arrays[i], True)
+        for i in left:
+            arrays[i] = self.read_whole(variables[i], places[i])
+        return arrays
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:

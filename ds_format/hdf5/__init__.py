@@ -27,13 +27,25 @@ from .records import (
 )
 
 if TYPE_CHECKING:
-    from .arrays import DatasetPlace, check_size, find_index, load_indexes, place_of, ranges_of, stored_of, values
+    from .arrays import (
+        DatasetPlace,
+        DatasetPlaces,
+        check_size,
+        find_index,
+        load_indexes,
+        place_of,
+        ranges_of,
+        small_values,
+        stored_of,
+        values,
+    )
     from .auditing import check_unread, written_parts
     from .links import LeftOut, with_links
 
 __all__ = [
     "SIGNATURE",
     "DatasetPlace",
+    "DatasetPlaces",
     "HDF5Attribute",
     "HDF5Dataset",
     "HDF5File",
@@ -53,6 +65,7 @@ __all__ = [
     "ranges_of",
     "read_file",
     "read_header",
+    "small_values",
     "stored_of",
     "values",
     "with_links",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
-from ..codec.filters import SHUFFLE, chunk_inflater
-from ..codec.pipeline import WORD_SIZES, ChunkFilter, SimpleFilters, find_filter, simple_filters
+from ..codec.filters import SHUFFLE, inflate_chunk
+from ..codec.pipeline import WORD_SIZES, ChunkFilter, find_filter, simple_filters
 from ..codec.slab_reading import locate_chunks, read_chunks, read_strided, strided_ranges
 from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
-from ..kernels.classic import arrays, slabs
+from ..kernels.classic import slabs
 from ..kernels.hdf5.indexes import find_chunks
-from ..kernels.hdf5.small import read_chunked, read_listed
+from ..kernels.hdf5.small import SmallArray, read_small
 from ..kernels.hdf5.strings import read_strings
 from .header import check_dataset
 from .reading import read_known, read_together
@@ -56,8 +56,8 @@ class DatasetPlace:
     """-1: unlimited."""
     layout: HDF5Layout
     filters: tuple[ChunkFilter, ...]
-    simple: SimpleFilters | None
-    """How one kernel reads all of its chunks; None: it does not, or the dataset is large."""
+    small: SmallArray | None = field(compare=False, repr=False)
+    """What reads all of its values from memory; None: there is another way."""
     fill: bytes | None
     """One value, as in the file, in place of those that were not written; None: zeros."""
     size: int
@@ -70,7 +70,7 @@ class DatasetPlace:
     def moved(self, layout: HDF5Layout) -> DatasetPlace:
         """Return the place of a dataset that differs only in where its layout says that values are."""
         return DatasetPlace(
-            self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.simple, self.fill,
+            self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.small, self.fill,
             self.size, self.padding,
         )  # fmt: skip
 
@@ -88,24 +88,13 @@ def place_of(dataset: HDF5Dataset) -> DatasetPlace:
     shape, size = check_dataset(dataset)
     type_, layout = dataset.type, dataset.layout
     dtype, is_big = _native(REFERENCE if type_.code is None else type_.code)
-    item_size, simple = dtype.itemsize, None
-    if item_size != type_.size:
-        raise FormatError(f"datatype: found values of {type_.size} bytes, expected {item_size}")
-    filters: tuple[ChunkFilter, ...] = ()
-    if layout.chunk is not None:
-        filters, simple = _filters(dataset.filters, item_size)
+    if dtype.itemsize != type_.size:
+        raise FormatError(f"datatype: found values of {type_.size} bytes, expected {dtype.itemsize}")
+    filters = () if layout.chunk is None else _filters(dataset.filters, dtype.itemsize)
+    small = _small_array(shape, size, layout, filters, dtype, is_big, dataset.fill)
     return DatasetPlace(
-        dtype,
-        is_big,
-        shape,
-        dataset.max_shape,
-        layout,
-        filters,
-        simple if layout.index == "btree1" and size <= SMALL_SIZE else None,
-        dataset.fill,
-        size,
-        type_.padding,
-    )
+        dtype, is_big, shape, dataset.max_shape, layout, filters, small, dataset.fill, size, type_.padding
+    )  # fmt: skip
 
 
 @lru_cache(256)
@@ -116,8 +105,8 @@ def _native(code: str) -> tuple[np.dtype[Any], bool]:
 
 
 @lru_cache(256)
-def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[ChunkFilter, ...], SimpleFilters | None]:
-    """Return the filters of chunks, and how one kernel undoes them."""
+def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[ChunkFilter, ...]:
+    """Return the filters of chunks."""
     found = []
     for each in filters:
         filter_ = find_filter(each.number, each.values)
@@ -126,7 +115,84 @@ def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[Chu
         found.append(filter_)
     if found and found[0].number == SHUFFLE and found[0].size not in (0, item_size):
         raise Unusual("the filter shuffle for values of another size")
-    return tuple(found), simple_filters(tuple(found), item_size)
+    return tuple(found)
+
+
+def _small_array(
+    shape: tuple[int, ...],
+    size: int,
+    layout: HDF5Layout,
+    filters: tuple[ChunkFilter, ...],
+    dtype: np.dtype[Any],
+    is_big: bool,
+    fill: bytes | None,
+) -> SmallArray | None:
+    """Return what reads a dataset from memory in the way that takes least time; None if there is another way."""
+    if dtype.itemsize not in WORD_SIZES:
+        return None
+    if layout.chunk is None:
+        return SmallArray(shape, None, dtype, is_big, False, False, fill)
+    simple = simple_filters(filters, dtype.itemsize)
+    if simple is None or layout.index != "btree1" or size > SMALL_SIZE:
+        return None
+    return SmallArray(shape, layout.chunk, dtype, is_big, *simple, fill)
+
+
+class DatasetPlaces(Sequence[DatasetPlace]):
+    """Places of datasets of a file, which may say the same as a file before. Each is made when it is asked for.
+
+    Parameters
+    ----------
+    known : list of DatasetPlace
+        Places in the file before.
+    numbers : list of int
+        The dataset of each.
+    datasets : list of HDF5Dataset
+        Those of this file, with the layouts.
+    forms : list of (SmallArray or None), optional
+        Of the known places.
+    """
+
+    __slots__ = ("_datasets", "_known", "_numbers", "forms")
+
+    def __init__(
+        self,
+        known: list[DatasetPlace],
+        numbers: list[int],
+        datasets: list[HDF5Dataset],
+        forms: list[SmallArray | None] | None = None,
+    ):
+        self._known, self._numbers, self._datasets = known, numbers, datasets
+        self.forms = [place.small for place in known] if forms is None else forms
+
+    def in_file(self, datasets: list[HDF5Dataset]) -> DatasetPlaces:
+        """Return the places in another file that says the same."""
+        return DatasetPlaces(self._known, self._numbers, datasets, self.forms)
+
+    def addresses(self) -> list[int | None]:
+        """Return where the layout of each dataset says that its values are."""
+        datasets = self._datasets
+        return [datasets[i].layout.address for i in self._numbers]
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._known[i].moved(self._datasets[self._numbers[i]].layout)
+
+    def __iter__(self) -> Iterator[DatasetPlace]:
+        return map(self.__getitem__, range(len(self)))
+
+
+def small_values(
+    body: Body, places: Sequence[DatasetPlace], requests: list[tuple[tuple[int, ...], NDArray[Any] | None] | None]
+) -> tuple[list[Any], list[int], list[int]]:
+    """Read all datasets of a file in memory that need nothing special, in one call; see `small.read_small`."""
+    if isinstance(places, DatasetPlaces):
+        forms, addresses = places.forms, places.addresses()
+    else:
+        forms, addresses = [place.small for place in places], [place.layout.address for place in places]
+    return read_small(body.memory, forms, addresses, requests, inflate_chunk)
 
 
 def values(
@@ -214,23 +280,13 @@ def check_size(size: int, body: Body) -> None:
 
 def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None:
     """Return a small dataset in the way that takes least time; None if there is another way."""
-    dtype, layout = place.dtype, place.layout
-    if layout.address is None or dtype.itemsize not in WORD_SIZES or (sought is not None and dtype.char == "e"):
+    small, address = place.small, place.layout.address
+    if small is None or address is None:
         return None
-    if layout.chunk is None:
-        if body.memory is None:
-            return None
-        if layout.address + place.size > body.size:
-            raise _truncated(body.size, place)
-        return arrays.decode(body.memory, layout.address, 0, place.shape, dtype, sought, place.is_big)
-    if place.simple is None:
-        return None
-    check_size(place.size, body)
-    is_shuffled, is_deflated = place.simple
-    inflate = chunk_inflater() if is_deflated else None
-    how = place.shape, layout.chunk, dtype, place.is_big, is_shuffled, inflate, place.fill, sought
     if body.memory is not None:
-        return read_chunked(body.memory, layout.address, *how)
+        return small.read(body.memory, address, sought, inflate_chunk)
+    if place.layout.chunk is None:
+        return None
     chunks = _chunks(body, place)
     sizes = chunks.sizes.astype(np.int64)
     total = int(sizes.sum())
@@ -241,7 +297,7 @@ def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tupl
         body.ranges(chunks.offsets.astype(np.int64), sizes, [data])
     except TruncatedError:
         return None  # reading it in another way says which chunk it is
-    return read_listed(data, chunks.numbers, sizes, chunks.masks, *how)
+    return small.read_listed(data, chunks.numbers, sizes, chunks.masks, sought, inflate_chunk)
 
 
 def _fill(place: DatasetPlace) -> NDArray[Any]:

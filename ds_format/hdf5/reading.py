@@ -34,7 +34,8 @@ def read_known(body: Body, parse: Callable[[Segments, int], T | list[tuple[int, 
     TruncatedError
         If the file has become shorter than its body.
     """
-    found: T = read_together(body, [parse], segments)[0]
+    while isinstance(found := parse(segments, body.size), list):
+        _read(body, found, segments)
     return found
 
 

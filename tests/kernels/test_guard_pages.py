@@ -33,7 +33,7 @@ from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, 
 from ds_format.kernels.hdf5.chunks import place as chunk_place, unshuffle
 from ds_format.kernels.hdf5.large import put_chunks
 from ds_format.kernels.hdf5.objects import Parser
-from ds_format.kernels.hdf5.small import read_chunked
+from ds_format.kernels.hdf5.small import SmallArray
 
 from .. import oracles
 from ..hdf5.damage import Anatomy
@@ -142,7 +142,7 @@ def streams(put: Place) -> None:
             for size in range(len(stream) + 1):
                 file = node(0, [(0, size, LEAF)]) + stream[:size]
                 content, dtype = put(np.frombuffer(file, np.uint8)), data.dtype
-                found = read_chunked(content, 0, (n,), (n,), dtype, False, False, zlib.decompress, None, None)
+                found = SmallArray((n,), (n,), dtype, False, False, True, None).read(content, 0, None, zlib.decompress)
                 assert (found is not None) == (size == len(stream))
                 sizes, masks, parts = np.array([size]), np.zeros(1, np.uint32), np.array([[0, n, 0]])
                 target, shape = put(np.zeros(n, np.uint8)), np.array([n])
@@ -152,7 +152,10 @@ def streams(put: Place) -> None:
                 assert (target.tobytes() == data.tobytes()) == (size == len(stream)) or not data.any()
             for size in range(LEAF):
                 content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else np.zeros(0, np.uint8)
-                assert read_chunked(content, 0, (1,), (1,), data.dtype, False, False, None, None, None) is None
+                array = SmallArray((1,), (1,), data.dtype, False, False, False, None)
+                assert array.read(content, 0, None, zlib.decompress) is None
+                array = SmallArray((LEAF,), None, data.dtype, False, False, False, None)
+                assert array.read(content, 0, None, zlib.decompress) is None
 
 
 def long_streams(put: Place) -> None:

@@ -1,7 +1,9 @@
-"""A variable in chunks of a small file, against zlib and NumPy."""
+"""Variables of a small file, against zlib and NumPy."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import struct
 import zlib
 from typing import Any
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.hdf5.small import read_chunked, read_listed
+from ds_format.kernels.hdf5.small import SmallArray, read_small
 
 UNDEFINED = 2**64 - 1
 
@@ -31,13 +33,12 @@ def inflated(stream: bytes, n: int, library: Any = None) -> bytes | None:
     def inflate(data: Any, size: int) -> bytes:
         return (library or zlib.decompress)(data)
 
-    found = read_chunked(
-        node(0, [(0, len(stream), LEAF)]) + stream, 0, (n,), (n,), np.dtype("u1"), False, False, inflate, None, None
-    )
+    array = SmallArray((n,), (n,), np.dtype("u1"), False, False, True, None)
+    found = array.read(node(0, [(0, len(stream), LEAF)]) + stream, 0, None, inflate)
     return None if found is None else found[0].tobytes()
 
 
-def never(data: Any) -> bytes:
+def never(data: Any, size: int = 0) -> bytes:
     raise AssertionError("the library was asked")
 
 
@@ -99,7 +100,8 @@ def test_any_bytes(body: bytes, n: int) -> None:
 
 
 def read(*parts: bytes, n: int = 8) -> list[int] | None:
-    found = read_chunked(b"".join(parts), 0, (n,), (2,), np.dtype("u1"), False, False, None, b"\x09", None)
+    array = SmallArray((n,), (2,), np.dtype("u1"), False, False, False, b"\x09")
+    found = array.read(b"".join(parts), 0, None, never)
     return None if found is None else found[0].tolist()
 
 
@@ -142,21 +144,25 @@ CHUNKS = [VALUES[i : i + 2, j : j + 2].tobytes() for i in (0, 2) for j in (0, 2)
 
 def listed(chunks: list[bytes], fill: bytes | None = None, inflate: Any = None, **changed: Any) -> Any:
     """Return an array of 4 x 3 of chunks of 2 x 2 big-endian numbers."""
-    arguments: dict[str, Any] = {
-        "data": np.frombuffer(b"".join(chunks), np.uint8),
-        "numbers": np.arange(len(chunks), dtype=np.int64),
-        "sizes": np.array(list(map(len, chunks)), np.int64),
-        "masks": np.zeros(len(chunks), np.uint32),
+    form: dict[str, Any] = {
         "shape": (4, 3),
         "chunk": (2, 2),
         "dtype": np.dtype("i2"),
         "is_big": True,
         "is_shuffled": False,
-        "inflate": inflate,
+        "is_deflated": inflate is not None,
         "fill": fill,
-        "wanted": np.array([11], "i2"),
     }
-    return read_listed(**(arguments | changed))
+    given: dict[str, Any] = {
+        "data": np.frombuffer(b"".join(chunks), np.uint8),
+        "numbers": np.arange(len(chunks), dtype=np.int64),
+        "sizes": np.array(list(map(len, chunks)), np.int64),
+        "masks": np.zeros(len(chunks), np.uint32),
+        "wanted": np.array([11], "i2"),
+        "inflate": inflate or never,
+    }
+    array = SmallArray(**{name: changed.get(name, value) for name, value in form.items()})
+    return array.read_listed(**{name: changed.get(name, value) for name, value in given.items()})
 
 
 @pytest.mark.parametrize("inflate", [None, lambda data, size: zlib.decompress(data)])
@@ -186,6 +192,7 @@ def test_read_listed(inflate: Any) -> None:
         {"shape": (4, 3, 1)},
         {"shape": (4, -3)},
         {"fill": b"1"},
+        {"chunk": None},
         {"dtype": np.dtype("S3"), "wanted": None},
     ],
 )
@@ -194,3 +201,88 @@ def test_read_listed_refuses(changed: Any) -> None:
         changed["numbers"], changed["sizes"], changed["masks"] = np.arange(0), np.arange(0), np.zeros(0, np.uint32)
     with pytest.raises((ValueError, OverflowError), match=r"\d|negative"):
         listed(CHUNKS, **changed)
+
+
+# values in one piece, and several variables
+
+
+FILE = b"head" + np.arange(6, dtype=">i4").tobytes() + np.arange(3, dtype="<f8").tobytes()
+NUMBERS = SmallArray((2, 3), None, np.dtype("i4"), True, False, False, None)
+FLOATS = SmallArray((3,), None, np.dtype("f8"), False, False, False, None)
+SCALAR = SmallArray((), None, np.dtype("i4"), True, False, False, None)
+
+
+def one(array: SmallArray, address: int, wanted: Any = None) -> tuple[Any, bool]:
+    """Read an array that is in the file."""
+    found = array.read(FILE, address, wanted, never)
+    assert found is not None
+    return found
+
+
+def test_values_in_one_piece() -> None:
+    for array in (NUMBERS, pickle.loads(pickle.dumps(NUMBERS)), copy.deepcopy(NUMBERS)):
+        values, is_there = one(array, 4, np.array([5], "i4"))
+        assert values.dtype == np.dtype("i4")
+        assert values.tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert is_there is True
+    assert one(NUMBERS, 4, np.array([9, -1], "i4"))[1] is False
+    assert one(SCALAR, 8)[0].tolist() == 1
+    assert one(FLOATS, 28, np.array([np.nan]))[0].tolist() == [0, 1, 2]
+    empty = SmallArray((0, 2**40), None, np.dtype("i4"), False, False, False, None)
+    assert one(empty, len(FILE))[0].shape == (0, 2**40)
+
+
+@pytest.mark.parametrize("address", [29, len(FILE) - 23, len(FILE) + 1, 2**63, 2**64 - 1])
+def test_values_beyond_the_end(address: int) -> None:
+    assert FLOATS.read(FILE, address, None, never) is None
+
+
+def test_shapes_that_are_larger_than_the_file() -> None:
+    for shape in ((2**40, 2**40), (2**62, 4), (3, 2**62)):
+        assert SmallArray(shape, None, np.dtype("i4"), False, False, False, None).read(FILE, 0, None, never) is None
+
+
+def test_half_precision_is_not_searched() -> None:
+    halves = SmallArray((2,), None, np.dtype("f2"), False, False, False, None)
+    assert halves.read(FILE, 0, np.array([1], "f2"), never) is None
+    assert halves.read(FILE, 0, None, never) is not None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"shape": (1,) * 33},
+        {"shape": (-1,)},
+        {"chunk": (0,)},
+        {"chunk": (1, 1)},
+        {"dtype": np.dtype("c16")},
+        {"fill": b"12345"},
+    ],
+)
+def test_forms_that_are_refused(changed: Any) -> None:
+    usual: dict[str, Any] = {"shape": (2,), "chunk": (2,), "dtype": np.dtype("i4"), "fill": None}
+    usual |= {"is_big": False, "is_shuffled": False, "is_deflated": False}
+    with pytest.raises(ValueError, match=r"\d|expected"):
+        SmallArray(**(usual | changed))
+
+
+def test_sentinels_of_another_type_are_refused() -> None:
+    with pytest.raises(TypeError, match="sentinels"):
+        NUMBERS.read(FILE, 4, np.array([1.0]), never)
+
+
+def test_several_variables() -> None:
+    chunked = SmallArray((2,), (2,), np.dtype("u1"), False, False, False, None)
+    tree = len(FILE)
+    content = FILE + node(0, [(0, 2, tree + LEAF)]) + b"\1\2"
+    forms = [NUMBERS, None, FLOATS, NUMBERS, chunked, FLOATS, chunked]
+    addresses = [4, 4, 28, 4, tree, None, 0]
+    requests = [((2, 3), np.array([3], "i4")), ((2, 3), None), ((3,), None), ((3, 3), None), ((2,), None), None, None]
+    arrays, found, left = read_small(content, forms, addresses, requests, never)
+    assert [None if each is None else each.tolist() for each in arrays] == [
+        [[0, 1, 2], [3, 4, 5]], None, [0, 1, 2], None, [1, 2], None, None,
+    ]  # fmt: skip
+    assert found == [0]
+    assert left == [1, 3, 5, 6]
+    with pytest.raises(ValueError, match="2 forms, 1 addresses"):
+        read_small(content, [None, None], [0], [None, None], never)

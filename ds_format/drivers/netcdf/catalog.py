@@ -47,7 +47,7 @@ KINDS_OF_STRINGS = ("char", "string")
 PACKING = frozenset(packing.ATTRIBUTES)
 CHANGING_SENTINELS = frozenset((*missing.SENTINEL_ATTRIBUTES, "_Unsigned"))
 """Attributes without which the default fill value alone means "missing"."""
-ESCAPED = (".", "\\")
+ESCAPED = frozenset((".", "\\"))
 """First characters of names that are other ones as keys."""
 
 ReadScalar = Callable[[Any], "NDArray[Any] | None"]

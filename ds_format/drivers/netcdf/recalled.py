@@ -6,6 +6,7 @@ place in the file before, copies of the metadata made from that one are returned
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -24,6 +25,7 @@ from .format import PROPERTY, warn
 CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
+_first = operator.itemgetter(0)
 PARENTS = frozenset(BOUNDS)
 """Attributes of a coordinate that name its bounds."""
 
@@ -73,14 +75,16 @@ class RecalledVariable(NamedTuple):
 
     def entry(self) -> dict[str, Any]:
         """Return the metadata in this file."""
-        return self.properties.copy() if self.complete is None else self._sized(self.properties)
+        properties = self.properties.copy()
+        if self.complete is not None:
+            properties[".size"] = list(self.variable.shape or ())
+        return properties
 
     def complete_entry(self) -> dict[str, Any] | None:
         """Return the metadata in this file as `ds_format.read` does if no value is missing; None: they depend on it."""
-        return None if self.complete is None else self._sized(self.complete)
-
-    def _sized(self, original: Original) -> dict[str, Any]:
-        properties = original.copy()
+        if self.complete is None:
+            return None
+        properties = self.complete.copy()
         properties[".size"] = list(self.variable.shape or ())
         return properties
 
@@ -187,7 +191,7 @@ class Memory(Generic[V]):
             entry = dataset_entry(self.record[1], self.attributes(header))
             found, positions = [*self.variables], self.positions(header)
             if keys is not None:
-                asked = [i for i, each in enumerate(found) if _is_asked(each, keys)]
+                asked = [i for i, each in enumerate(found) if each.names_bounds or each.key in keys]
                 found, positions = [found[i] for i in asked], [positions[i] for i in asked]
         else:
             found, positions, record = self._recall(header, settings, read_scalar, keys, lends)
@@ -217,7 +221,7 @@ class Memory(Generic[V]):
             if is_known and place.shape != each.variable.shape:
                 # `places` of this file stand for what is remembered, so its shapes are
                 each = self.variables[i] = each._replace(variable=self.moved(each.variable, place, position))
-            if keys is None or _is_asked(each, keys):
+            if keys is None or each.names_bounds or each.key in keys:
                 if is_known and not lends:
                     each = each._replace(variable=self.moved(each.variable, place, position))
                 found.append(each)
@@ -264,10 +268,6 @@ class Memory(Generic[V]):
         return kept
 
 
-def _is_asked(variable: RecalledVariable, keys: Collection[str]) -> bool:
-    return variable.names_bounds or variable.key in keys
-
-
 def _complete(properties: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return the metadata of a variable of which no value is missing."""
     entry: dict[str, Any] = settle(properties, np.empty(0, dtype))
@@ -282,6 +282,6 @@ def dataset_entry(record: Original, attributes: dict[str, Any]) -> dict[str, Any
 
 def escaped(attributes: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return attributes of the dataset by their keys."""
-    if prefix:
-        return {escape(prefix + name): value for name, value in attributes.items()}
-    return {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
+    if not prefix and ESCAPED.isdisjoint(map(_first, attributes)):
+        return attributes
+    return {escape(prefix + name): value for name, value in attributes.items()}

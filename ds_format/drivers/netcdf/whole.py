@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress, tee
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,10 @@ from ..alike import StackedValues
 from ..base import Metadata, value_size
 from ..native import NativeValues
 from .recalled import RecalledFile, RecalledVariable
+
+UNREAD = object()
+"""In place of an array."""
+_variable = attrgetter("variable")
 
 
 class WholeFile:
@@ -78,23 +84,16 @@ class WholeFile:
         unpack : bool or None
             As `packing.is_unpacked_by`.
         """
-        values = self.values
         recalled = self.recall(None if full else keys, True)
+        packed = packing.entries_to_unpack(recalled.meta, unpack)
         dataset = Dataset()
         kept: Metadata = {}
-        packed = packing.entries_to_unpack(recalled.meta, unpack)
-        placed: Iterable[tuple[RecalledVariable, Any]] = zip(recalled.variables, recalled.positions, strict=True)
-        if self.body.is_far:
-            placed = [*placed]
-            wanted = [(each, place) for each, place in placed if keys is None or each.key in keys]
-            values.announce((each.variable, place, None) for each, place in wanted)
-        for each, place in placed:
-            key, variable = each.key, each.variable
-            if keys is not None and key not in keys:
+        for each, array in self._arrays(recalled, keys):
+            key = each.key
+            if array is UNREAD:
                 if full:
                     kept[key] = without_missing(each.entry())
                 continue
-            array = None if variable.shape is None else values.read_whole(variable, place)
             entry = None
             if key in packed:
                 array = None if array is None else packing.unpack(array, packed[key])
@@ -110,26 +109,38 @@ class WholeFile:
     def arrays(self, limit: int) -> tuple[dict[str, Any], Metadata, int] | None:
         """Return arrays of all variables, their metadata, and the size of the arrays; see `Driver.read_small`."""
         recalled = self.recall(None, True)
-        placed = [*zip(recalled.variables, recalled.positions, strict=True)]
+        described = [*recalled.variables]
+        variables = [each.variable for each in described]
         size = 0
-        for each, _ in placed:
-            if each.variable.shape is not None:
-                size += value_size(each.variable.type) * math.prod(each.variable.shape)
+        for variable in variables:
+            if variable.shape is not None:
+                size += value_size(variable.type) * math.prod(variable.shape)
         if size > limit:
             return None
         arrays: dict[str, Any] = {}
         meta: Metadata = {}
-        for each, place in placed:
-            key, variable, entry = each.key, each.variable, None
-            array = None if variable.shape is None else self.values.read_whole(variable, place)
+        for each, array in zip(described, self.values.read_each(variables, recalled.positions), strict=True):
+            key, entry = each.key, None
             if array.__class__ is np.ndarray:
                 entry = each.complete_entry()
             else:
-                array = as_array(array, variable.type)
+                array = as_array(array, each.variable.type)
             arrays[key] = array
             meta[key] = settle(each.entry(), array) if entry is None else entry
         meta[META] = recalled.entry
         return arrays, meta, size
+
+    def _arrays(self, recalled: RecalledFile, keys: Collection[str] | None) -> Iterable[tuple[RecalledVariable, Any]]:
+        """Return variables and their values; `UNREAD` are those of variables that are not asked for."""
+        variables, places = recalled.variables, recalled.positions
+        if keys is None:
+            variables, read = tee(variables)  # they may exist only one at a time
+            return zip(variables, self.values.read_each(map(_variable, read), places), strict=True)
+        variables = [*variables]
+        asked = [each.key in keys for each in variables]
+        read = compress(variables, asked)
+        arrays = iter(self.values.read_each([*map(_variable, read)], [*compress(places, asked)]))
+        return [(each, next(arrays) if is_asked else UNREAD) for each, is_asked in zip(variables, asked, strict=True)]
 
 
 def without_missing(entry: dict[str, Any]) -> dict[str, Any]:
@@ -171,17 +182,16 @@ class WholeFileRow:
         for key, stack in stacks.items():
             stack.append(as_array(self._known.values.read_variable(self._variables[key], None)))
         places = {key: i for i, key in enumerate(self._variables)}
-        self._each = [(key, places[key], stacks[key]) for key in each if key in stacks]
+        self._each = [(self._variables[key], places[key], stacks[key]) for key in each if key in stacks]
         return self.entries[META].copy()
 
     def take(self, path: Location, held: WholeFile) -> dict[str, Any] | None:
         """Take another file; see `drivers.base.FileRow`."""
         if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
             return None
-        places, arrays = held.places(), []
-        for key, i, _ in self._each:
-            arrays.append(as_array(held.values.read_whole(self._variables[key], places[i])))
-        for (_, _, stack), array in zip(self._each, arrays, strict=True):
+        places = held.places()
+        arrays = held.values.read_each([each[0] for each in self._each], [places[each[1]] for each in self._each])
+        for array, (_, _, stack) in zip([*map(as_array, arrays)], self._each, strict=True):
             stack.append(array)
         return held.attributes()
 

@@ -44,6 +44,8 @@ cdef inline int define(Chunks* c, tuple shape, tuple chunk, uint64_t item_size, 
     c.stored, c.entries, c.n, c.room = 0, NULL, 0, 0
     for axis in range(c.rank):
         c.chunk[axis], c.grid[axis] = chunk[axis], shape[axis]
+        if not c.chunk[axis]:
+            raise ValueError(f"{chunk}: expected no axis without values")
         c.n_whole[axis] = c.grid[axis] // c.chunk[axis]
         c.grid[axis] = c.n_whole[axis] + (c.grid[axis] % c.chunk[axis] != 0)
         c.size *= c.chunk[axis]

@@ -1,33 +1,41 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-def read_chunked(
+@final
+class SmallArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        chunk: tuple[int, ...] | None,
+        dtype: np.dtype[Any],
+        is_big: bool,
+        is_shuffled: bool,
+        is_deflated: bool,
+        fill: bytes | None,
+    ) -> None: ...
+    def read(
+        self, data: Any, address: int, wanted: NDArray[Any] | None, inflate: Callable[[Any, int], Any]
+    ) -> tuple[NDArray[Any], bool] | None: ...
+    def read_listed(
+        self,
+        data: Buffer | NDArray[Any],
+        numbers: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        masks: NDArray[np.uint32],
+        wanted: NDArray[Any] | None,
+        inflate: Callable[[Any, int], Any],
+    ) -> tuple[NDArray[Any], bool] | None: ...
+
+def read_small(
     data: Any,
-    address: int,
-    shape: tuple[int, ...],
-    chunk: tuple[int, ...],
-    dtype: np.dtype[Any],
-    is_big: bool,
-    is_shuffled: bool,
-    inflate: Callable[[Any, int], Any] | None,
-    fill: bytes | None,
-    wanted: NDArray[Any] | None,
-) -> tuple[NDArray[Any], bool] | None: ...
-def read_listed(
-    data: Buffer | NDArray[Any],
-    numbers: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    shape: tuple[int, ...],
-    chunk: tuple[int, ...],
-    dtype: np.dtype[Any],
-    is_big: bool,
-    is_shuffled: bool,
-    inflate: Callable[[Any, int], Any] | None,
-    fill: bytes | None,
-    wanted: NDArray[Any] | None,
-) -> tuple[NDArray[Any], bool] | None: ...
+    forms: list[Any],
+    addresses: list[Any],
+    requests: list[Any],
+    inflate: Callable[[Any, int], Any],
+) -> tuple[list[Any], list[int], list[int]]: ...

@@ -1,8 +1,9 @@
-"""Chunks in memory → an array, in one pass: all of a small variable.
+"""Values in memory → an array, in one pass: all of a small variable, or of several.
 
-The filters are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
+The filters of chunks are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -10,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from ..common.filling cimport Search, empty, rank_of, search_values, start_search
+from ..common.filling cimport Search, copy_and_search, empty, rank_of, search_values, start_search
 from ..common.inflate cimport inflate_short
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
@@ -33,130 +34,252 @@ cdef struct Job:
     int64_t[3 * MAX_RANK] part  # that is copied
 
 
-def read_chunked(
-    data, uint64_t address, tuple shape not None, tuple chunk not None, cnp.dtype dtype not None, bint is_big,
-    bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
-):
-    """Return a variable whose chunks a B-tree of version 1 lists.
+@cython.final
+cdef class SmallArray:
+    """How all values of a dataset are stored, wherever they are in a file.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        In values, with at most 2**62 chunks.
+    chunk : tuple of int or None
+        Shape of a chunk, in values; not 0. None: the values lie in one piece.
+    dtype : dtype
+        Native, of 1, 2, 4 or 8 bytes.
+    is_big : bool
+        Whether the file has values in big-endian order.
+    is_shuffled, is_deflated : bool
+        Filters of chunks. "deflate" is the last one.
+    fill : bytes or None
+        Value of what was not written, as the file has it; None: zeros.
+    """
+
+    cdef readonly tuple shape
+    cdef tuple arguments
+    cdef cnp.dtype dtype
+    cdef object fill
+    cdef bint is_big, is_shuffled, is_deflated, is_in_chunks
+    cdef int rank
+    cdef cnp.npy_intp[MAX_RANK] lengths
+    cdef Chunks chunks
+
+    def __init__(self, tuple shape not None, tuple chunk, cnp.dtype dtype not None, bint is_big, bint is_shuffled,
+                 bint is_deflated, bytes fill):
+        cdef Search search
+        if len(shape) > MAX_RANK:
+            raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
+        self.arguments = shape, chunk, dtype, is_big, is_shuffled, is_deflated, fill
+        self.shape, self.dtype, self.fill, self.is_big = shape, dtype, fill, is_big
+        self.is_shuffled, self.is_deflated, self.is_in_chunks = is_shuffled, is_deflated, chunk is not None
+        self.rank = rank_of(shape, self.lengths)
+        start_search(&search, dtype, None, is_big)
+        if fill is not None and len(fill) != search.size:
+            raise ValueError(f"fill: found {len(fill)} bytes, expected {search.size}")
+        if chunk is not None:
+            define(&self.chunks, shape, chunk, search.size, is_deflated, False)
+
+    def __reduce__(self):
+        return SmallArray, self.arguments
+
+    def read(self, data, uint64_t address, cnp.ndarray wanted, inflate):
+        """Return the array, and whether one of some values is in it.
+
+        Parameters
+        ----------
+        data : C-contiguous buffer
+            All of the file.
+        address : int
+            Position of the values, or of the B-tree of version 1 that lists the chunks.
+        wanted : (N,) ndarray or None
+            Values of the dtype of the array to look for.
+        inflate : callable
+            (bytes, size) → buffer of that size.
+
+        Returns
+        -------
+        array : ndarray
+        found : bool
+            Whether one of the wanted ones is there.
+            None instead of both: something is damaged, or not as this class describes it.
+        """
+        cdef Py_buffer view
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            return self.at(<const uint8_t*> view.buf, view.len, address, wanted, inflate)
+        finally:
+            PyBuffer_Release(&view)
+
+    def read_listed(
+        self, const uint8_t[::1] data not None, const int64_t[::1] numbers not None, const int64_t[::1] sizes not None,
+        const uint32_t[::1] masks not None, cnp.ndarray wanted, inflate,
+    ):
+        """Return the array of chunks that were listed and read before.
+
+        Parameters
+        ----------
+        data : (n,) uint8
+            Chunks as in the file, one after another.
+        numbers : (N,) int64
+            Which chunk each is, counted through the shape in C order; ascending.
+        sizes : (N,) int64
+            Bytes of each.
+        masks : (N,) uint32
+            A bit for each filter that a chunk did not go through.
+        wanted, inflate
+            As of `read`.
+
+        Returns
+        -------
+        array, found
+            As of `read`.
+
+        Raises
+        ------
+        ValueError
+            If the chunks are not those of this shape, or lengths do not fit each other.
+        """
+        cdef Chunks c = self.chunks
+        cdef Py_ssize_t n = numbers.shape[0], i, at = 0
+        cdef int64_t before = -1
+        if not self.is_in_chunks or sizes.shape[0] != n or masks.shape[0] != n:
+            raise ValueError(f"found {n} numbers, {sizes.shape[0]} sizes and {masks.shape[0]} masks")
+        c.entries = <Entry*> malloc((n + 1) * sizeof(Entry))
+        if c.entries == NULL:
+            raise MemoryError
+        try:
+            for i in range(n):
+                if numbers[i] <= before or <uint64_t> numbers[i] >= _count(&c):
+                    raise ValueError(f"the chunk {numbers[i]} after {before}, expected those of {_count(&c)}, in order")
+                if not 0 <= sizes[i] <= data.shape[0] - at:
+                    raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
+                c.entries[i] = Entry(numbers[i], at, sizes[i], masks[i])
+                before = numbers[i]
+                at += sizes[i]
+            c.n = n
+            return self.assembled(&c, &data[0] if data.shape[0] else NULL, wanted, inflate)
+        finally:
+            free(c.entries)
+
+    cdef object at(self, const uint8_t* data, uint64_t size, uint64_t address, cnp.ndarray wanted, inflate):
+        """Do what `read` does."""
+        cdef Segment all_of_it = Segment(0, size, data)
+        cdef Known k
+        cdef Chunks c
+        if wanted is not None and self.dtype.itemsize == 2 and self.dtype.kind == c"f":
+            return None  # no search compares such numbers by value
+        if not self.is_in_chunks:
+            return self.copied(data, size, address, wanted)
+        c = self.chunks
+        memset(&k, 0, sizeof(Known))
+        k.segments, k.n, k.size = &all_of_it, 1, size
+        try:
+            read_btree1(&k, &c, address)
+            return self.assembled(&c, data, wanted, inflate)
+        except EOFError:
+            return None
+        finally:
+            free(c.entries)
+            free(k.needed)
+
+    cdef object copied(self, const uint8_t* data, uint64_t size, uint64_t address, cnp.ndarray wanted):
+        """Return values that lie in one piece; None if the file ends before they do."""
+        cdef Search search
+        cdef uint64_t n = self.dtype.itemsize
+        cdef Py_ssize_t count
+        cdef int axis
+        cdef cnp.ndarray array
+        for axis in range(self.rank):
+            if self.lengths[axis] and n > size // <uint64_t> self.lengths[axis]:
+                return None
+            n *= self.lengths[axis]
+        if address > size or n > size - address:
+            return None
+        start_search(&search, self.dtype, wanted, self.is_big)
+        array = empty(self.dtype, self.rank, self.lengths)
+        count = cnp.PyArray_SIZE(array)
+        if n <= LITTLE:
+            copy_and_search(data + address, <uint8_t*> cnp.PyArray_DATA(array), count, &search)
+        else:
+            with nogil:
+                copy_and_search(data + address, <uint8_t*> cnp.PyArray_DATA(array), count, &search)
+        return array, search.found
+
+    cdef object assembled(self, const Chunks* c, const uint8_t* data, cnp.ndarray wanted, inflate):
+        """Return the array, and whether a wanted value is there; None if a chunk is damaged, or has a mask."""
+        cdef Search search
+        cdef Job job
+        cdef Py_ssize_t i
+        cdef int axis
+        cdef cnp.ndarray array
+        start_search(&search, self.dtype, wanted, self.is_big)
+        array = empty(self.dtype, self.rank, self.lengths)
+        if <uint64_t> c.n < _count(c):
+            _fill(array, self.fill, search.size, search.swapped)
+        job.target, job.size, job.rank, job.buffer = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank, NULL
+        job.form = Form(c.size // search.size, search.size, self.is_shuffled, search.swapped)
+        for axis in range(c.rank):
+            job.shape[axis], job.target_shape[axis] = c.chunk[axis], self.lengths[axis]
+        if not self.is_deflated:
+            inflate = None
+        try:
+            for i in range(c.n):
+                _set_part(c, c.entries[i].number, &job)
+                if c.entries[i].mask or not _put_chunk(&job, data + c.entries[i].offset, c.entries[i].size, inflate):
+                    return None
+        finally:
+            free(job.buffer)
+        search_values(&search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
+        return array, search.found
+
+
+def read_small(data, list forms not None, list addresses not None, list requests not None, inflate):
+    """Read several datasets of a file in one call.
 
     Parameters
     ----------
     data : C-contiguous buffer
         All of the file.
-    address : int
-        Position of the index.
-    shape : tuple of int
-        In values, with at most 2**62 chunks.
-    chunk : tuple of int
-        Shape of a chunk, in values; not 0.
-    dtype : dtype
-        Native, of 1, 2, 4 or 8 bytes.
-    is_big : bool
-        Whether the file has values in big-endian order.
-    is_shuffled : bool
-        Whether chunks went through the filter "shuffle".
-    inflate : callable or None
-        (bytes, size) → buffer of that size. None: they did not go through the filter "deflate", which is the last one.
-    fill : bytes or None
-        Value of what was not written, as the file has it; None: zeros.
-    wanted : (N,) ndarray or None
-        Values of this dtype to look for.
+    forms : list of (SmallArray or None)
+        None: it is not read here.
+    addresses : list of (int or None)
+        As of `SmallArray.read`. None: nothing was written, and it is not read here.
+    requests : list of ((tuple, ndarray or None) or None)
+        The shape of the array, and the values to look for, as of `SmallArray.read`. None, or another shape than the
+        form has: it is not read here.
+    inflate
+        As of `SmallArray.read`.
 
     Returns
     -------
-    array : ndarray
-    found : bool
-        Whether one of the wanted ones is there.
-        None instead of both: something is damaged, or not as described here.
+    arrays : list of (ndarray or None)
+        None: it was not read here, for these reasons, or since it is damaged, or not as its form describes it.
+    found : list of int
+        Which arrays have one of the values to look for.
+    left : list of int
+        Which were not read here.
     """
     cdef Py_buffer view
-    cdef Segment all_of_it
-    cdef Known k
-    cdef Chunks c
-    cdef Search search
-    cdef cnp.npy_intp lengths[MAX_RANK]
-    _define(&c, &search, lengths, shape, chunk, dtype, is_big, inflate is not None, wanted)
+    cdef Py_ssize_t i, n = len(forms)
+    cdef list arrays = [None] * n, found = [], left = []
+    cdef tuple request, one
+    cdef SmallArray form
+    if len(addresses) != n or len(requests) != n:
+        raise ValueError(f"{n} forms, {len(addresses)} addresses and {len(requests)} requests")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    memset(&k, 0, sizeof(Known))
-    all_of_it = Segment(0, view.len, <const uint8_t*> view.buf)
-    k.segments, k.n, k.size = &all_of_it, 1, view.len
-    try:
-        read_btree1(&k, &c, address)
-        return _assemble(&c, &search, all_of_it.data, dtype, lengths, is_shuffled, inflate, fill)
-    except EOFError:
-        return None
-    finally:
-        free(c.entries)
-        free(k.needed)
-        PyBuffer_Release(&view)
-
-
-def read_listed(
-    const uint8_t[::1] data not None, const int64_t[::1] numbers not None, const int64_t[::1] sizes not None,
-    const uint32_t[::1] masks not None, tuple shape not None, tuple chunk not None, cnp.dtype dtype not None,
-    bint is_big, bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
-):
-    """Return a variable whose chunks were listed and read before.
-
-    Parameters
-    ----------
-    data : (n,) uint8
-        Chunks as in the file, one after another.
-    numbers : (N,) int64
-        Which chunk each is, counted through the shape in C order; ascending.
-    sizes : (N,) int64
-        Bytes of each.
-    masks : (N,) uint32
-        A bit for each filter that a chunk did not go through.
-    shape, chunk, dtype, is_big, is_shuffled, inflate, fill, wanted
-        As of `read_chunked`.
-
-    Returns
-    -------
-    array, found
-        As of `read_chunked`.
-
-    Raises
-    ------
-    ValueError
-        If the chunks are not those of this shape, or lengths do not fit each other.
-    """
-    cdef Chunks c
-    cdef Search search
-    cdef cnp.npy_intp lengths[MAX_RANK]
-    cdef Py_ssize_t n = numbers.shape[0], i, at = 0
-    cdef int64_t before = -1
-    if sizes.shape[0] != n or masks.shape[0] != n:
-        raise ValueError(f"found {n} numbers, {sizes.shape[0]} sizes and {masks.shape[0]} masks")
-    _define(&c, &search, lengths, shape, chunk, dtype, is_big, inflate is not None, wanted)
-    c.entries = <Entry*> malloc((n + 1) * sizeof(Entry))
-    if c.entries == NULL:
-        raise MemoryError
     try:
         for i in range(n):
-            if numbers[i] <= before or <uint64_t> numbers[i] >= _count(&c):
-                raise ValueError(f"the chunk {numbers[i]} after {before}, expected those of {_count(&c)}, in order")
-            if not 0 <= sizes[i] <= data.shape[0] - at:
-                raise ValueError(f"{data.shape[0]} bytes, expected at least {sizes[i]} from {at} on")
-            c.entries[i] = Entry(numbers[i], at, sizes[i], masks[i])
-            before = numbers[i]
-            at += sizes[i]
-        c.n = n
-        return _assemble(&c, &search, &data[0] if data.shape[0] else NULL, dtype, lengths, is_shuffled, inflate, fill)
+            form, request, one = forms[i], requests[i], None
+            if form is not None and request is not None and addresses[i] is not None and request[0] == form.shape:
+                one = form.at(<const uint8_t*> view.buf, view.len, addresses[i], request[1], inflate)
+            if one is None:
+                left.append(i)
+                continue
+            arrays[i] = one[0]
+            if one[1]:
+                found.append(i)
     finally:
-        free(c.entries)
-
-
-cdef int _define(
-    Chunks* c, Search* search, cnp.npy_intp* lengths, tuple shape, tuple chunk, cnp.dtype dtype, bint is_big,
-    bint is_deflated, cnp.ndarray wanted,
-) except -1:
-    if len(shape) > MAX_RANK:
-        raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
-    start_search(search, dtype, wanted, is_big)
-    define(c, shape, chunk, search.size, is_deflated, False)
-    rank_of(shape, lengths)
-    return 0
+        PyBuffer_Release(&view)
+    return arrays, found, left
 
 
 cdef uint64_t _count(const Chunks* c) noexcept:
@@ -168,32 +291,6 @@ cdef uint64_t _count(const Chunks* c) noexcept:
     return n
 
 
-cdef object _assemble(
-    const Chunks* c, Search* search, const uint8_t* data, cnp.dtype dtype, const cnp.npy_intp* lengths,
-    bint is_shuffled, inflate, bytes fill,
-):
-    """Return the array, and whether a wanted value is there; None if a chunk is damaged, or has a mask."""
-    cdef Job job
-    cdef Py_ssize_t i
-    cdef int axis
-    cdef cnp.ndarray array = empty(dtype, c.rank, lengths)
-    if <uint64_t> c.n < _count(c):
-        _fill(array, fill, search.size, search.swapped)
-    job.target, job.size, job.rank, job.buffer = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank, NULL
-    job.form = Form(c.size // search.size, search.size, is_shuffled, search.swapped)
-    for axis in range(c.rank):
-        job.shape[axis], job.target_shape[axis] = c.chunk[axis], lengths[axis]
-    try:
-        for i in range(c.n):
-            _set_part(c, c.entries[i].number, &job)
-            if c.entries[i].mask or not _put_chunk(&job, data + c.entries[i].offset, c.entries[i].size, inflate):
-                return None
-    finally:
-        free(job.buffer)
-    search_values(search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
-    return array, search.found
-
-
 cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
     cdef uint8_t* p = <uint8_t*> cnp.PyArray_DATA(array)
     cdef uint8_t[8] value
@@ -202,8 +299,6 @@ cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
     if fill is None:
         memset(p, 0, cnp.PyArray_NBYTES(array))
         return 0
-    if len(fill) != size:
-        raise ValueError(f"fill: found {len(fill)} bytes, expected {size}")
     given = fill
     for i in range(size):
         value[i] = given[size - 1 - i if swapped else i]

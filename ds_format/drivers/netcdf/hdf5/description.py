@@ -14,23 +14,23 @@ Whatever the library would invent, rename, skip or refuse is `Unusual`.
 
 from __future__ import annotations
 
-import operator
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .... import hdf5
 from ....base.dtypes import TYPE_OF_CODE, np
 from ....errors import FormatError, NotInHeaderError
 from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual
+from ....kernels.hdf5.objects import are_alike
 from ....model.settings import NON_COORDINATE
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED
 
 if TYPE_CHECKING:
-    from ....hdf5 import DatasetPlace
+    from ....hdf5 import DatasetPlace, DatasetPlaces
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 """How the NAME of a scale begins that is no variable."""
@@ -107,9 +107,9 @@ def outline(file: HDF5File) -> FileOutline:
     try:
         known = _recent.pop()
     except IndexError:
-        found = _outline(file)
+        found = _outline_first(file)
     else:
-        found = _outline_again(file, *known) or _outline(file)
+        found = _outline_again(file, *known) or _outline_first(file)
     if len(file.datasets) <= MOST and len(_recent) < IDLE:
         _recent.append((file, found))
     return found
@@ -153,90 +153,20 @@ def _outline_again(file: HDF5File, known: HDF5File, old: FileOutline) -> FileOut
     None if they do not. The attributes of groups may differ.
     """
     datasets = file.datasets
-    if len(datasets) != len(known.datasets) or len(file.groups) != len(known.groups):
-        return None
-    for new, before in zip(datasets, known.datasets, strict=True):
-        # attributes first: equal ones may have other types
-        if new.attributes is not before.attributes or not _is_same_but_for_addresses(new, before):
-            return None
-    if not _have_same_scales(datasets, known.datasets):
+    if len(file.groups) != len(known.groups) or not are_alike(datasets, known.datasets):
         return None
     if file.types != known.types or [each.name for each in file.groups] != [each.name for each in known.groups]:
         return None
-    return old._replace(format=_format(file), groups=_groups(file), places=_moved(old, known, datasets))
+    places = cast("DatasetPlaces", old.places).in_file(datasets)
+    return FileOutline(_format(file), old.dimensions, _groups(file), old.variables, places, old.enums)
 
 
-class _MovedPlaces(Sequence["DatasetPlace"]):
-    """Places of the variables of a file that says the same as one before. Each is made when it is asked for.
-
-    Parameters
-    ----------
-    known : list of DatasetPlace
-        Places in the other file.
-    numbers : list of int
-        The dataset of each.
-    datasets : list of HDF5Dataset
-        Those of this file, with the layouts.
-    """
-
-    __slots__ = ("_datasets", "known", "numbers")
-
-    def __init__(self, known: list[DatasetPlace], numbers: list[int], datasets: list[HDF5Dataset]):
-        self.known, self.numbers, self._datasets = known, numbers, datasets
-
-    def __len__(self) -> int:
-        return len(self.known)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.known[i].moved(self._datasets[self.numbers[i]].layout)
-
-    def __iter__(self) -> Iterator[DatasetPlace]:
-        datasets = self._datasets
-        return (place.moved(datasets[i].layout) for place, i in zip(self.known, self.numbers, strict=True))
-
-
-def _moved(old: FileOutline, known: HDF5File, datasets: list[HDF5Dataset]) -> _MovedPlaces:
-    places = old.places
-    if isinstance(places, _MovedPlaces):
-        return _MovedPlaces(places.known, places.numbers, datasets)
-    numbers = {each.name: i for i, each in enumerate(known.datasets)}
-    return _MovedPlaces([*places], [numbers[variable.dataset.name] for variable in old.variables], datasets)
-
-
-_unmoved = operator.itemgetter(0, 3, 4, 5, 7, 8, 9, 10, 11)
-"""The content of a dataset except for its addresses and hidden attributes."""
-_unmoved_layout = operator.itemgetter(0, 2, 3, 4, 5, 6)
-
-
-def _is_same_but_for_addresses(new: HDF5Dataset, before: HDF5Dataset) -> bool:
-    """Return whether datasets say the same, except for their addresses and hidden attributes."""
-    layout, other = new.layout, before.layout
-    return (
-        _unmoved(new) == _unmoved(before)
-        and _unmoved_layout(layout) == _unmoved_layout(other)
-        and (layout.address is None) is (other.address is None)
-    )
-
-
-def _have_same_scales(datasets: list[HDF5Dataset], known: list[HDF5Dataset]) -> bool:
-    """Return whether hidden attributes say the same, with datasets in the same places of a list for their addresses."""
-    pairs = [*zip(datasets, known, strict=True)]
-    if all(new.address == before.address and new.hidden == before.hidden for new, before in pairs):
-        return True
-    numbers = {each.address: i for i, each in enumerate(datasets)}
-    known_numbers = {each.address: i for i, each in enumerate(known)}
-    try:
-        return all(_numbered(new.hidden, numbers) == _numbered(before.hidden, known_numbers) for new, before in pairs)
-    except KeyError:
-        return False
-
-
-def _numbered(hidden: dict[str, Any], numbers: dict[int, int]) -> dict[str, Any]:
-    """Return hidden attributes with numbers of datasets for their addresses."""
-    lists = hidden.get("DIMENSION_LIST")
-    if type(lists) is not tuple:
-        return hidden
-    return {**hidden, "DIMENSION_LIST": [[numbers[address] for address in each] for each in lists]}
+def _outline_first(file: HDF5File) -> FileOutline:
+    """Return the outline of a file that is not like the one before."""
+    found = _outline(file, hdf5.place_of)
+    numbers = {each.name: i for i, each in enumerate(file.datasets)}
+    used = [numbers[variable.dataset.name] for variable in found.variables]
+    return found._replace(places=hdf5.DatasetPlaces([*found.places], used, file.datasets))
 
 
 def _format(file: HDF5File) -> str:
@@ -250,9 +180,8 @@ def _groups(file: HDF5File) -> list[DescribedGroup]:
     ]
 
 
-def _outline(file: HDF5File, place_of: Callable[[HDF5Dataset], Any] | None = None) -> FileOutline:
-    """Return the outline of a file that is not like the one before, with what `place_of` returns as places."""
-    place_of = place_of or hdf5.place_of
+def _outline(file: HDF5File, place_of: Callable[[HDF5Dataset], Any]) -> FileOutline:
+    """Return the outline of a file, with what `place_of` returns as places."""
     _check_names([each[0] for objects in (file.groups, file.datasets, file.types) for each in objects])
     scales = _Scales(file.datasets)
     found = [_placed(dataset, scales) for dataset in file.datasets if not scales.is_pure(dataset)]

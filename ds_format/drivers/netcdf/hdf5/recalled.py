@@ -16,6 +16,8 @@ from .description import FileOutline, OutlinedVariable
 
 IDLE = 8
 """Most memories that are kept for others."""
+CHANGEABLE = frozenset((list, np.ndarray))
+"""Types of values of attributes that users may change."""
 
 
 class NetCDF4Memory(Memory[OutlinedVariable]):
@@ -99,14 +101,12 @@ def attributes_of(outline: FileOutline) -> dict[str, Any]:
     """Return the attributes of the dataset by their keys, which may be changed; those of groups lose the marker."""
     found: dict[str, Any] = {}
     for prefix, attributes, _ in outline.groups:
-        own = {name: _copied(value) for name, value in attributes.items()}
+        own = attributes.copy()
+        if not CHANGEABLE.isdisjoint(map(type, own.values())):
+            own = {name: value.copy() if type(value) in CHANGEABLE else value for name, value in own.items()}
         take_marker(own)
         found |= escaped(own, prefix)
     return found
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if type(value) is np.ndarray or type(value) is list else value
 
 
 _idle: list[NetCDF4Memory] = []
