@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ import ds_format as ds
 from ds_format import binpickle
 
 from .data import Data
-from .stations import HOURS, report
+from .stations import HOURS, VARIABLES, report
 
 ROOT = Path(__file__).parents[1]
 TOLERANCE = 0.03
@@ -39,6 +40,7 @@ TOLERANCE = 0.03
 FILES = 50
 """Number of different files that a call reads in turn, or all at once."""
 REPORTS = [f"{i:03d}.ds" for i in range(FILES)]
+ZLIB = dict.fromkeys(["time", *VARIABLES], {"zlib": True})
 COMMAND = [sys.executable, "-m", "ds_format", "ls", REPORTS[0]]
 
 
@@ -82,12 +84,15 @@ def _write_masked() -> None:
         _write(path, data)
 
 
-def _write_classic() -> None:
-    paths = [path.replace(".ds", ".nc") for path in REPORTS]
-    for i, path in enumerate(paths):
+def _write_netcdf(format: str, **options: Any) -> None:
+    for i, path in enumerate(REPORTS):
         data = report(i, "own")
-        data["."]["."][".netcdf"] = {"format": "NETCDF3_CLASSIC"}
-        _write(path, data)
+        data["."]["."][".netcdf"] = {"format": format}
+        _write(path.replace(".ds", ".nc"), data, **options)
+
+
+_write_classic = partial(_write_netcdf, "NETCDF3_CLASSIC")
+_write_netcdf4 = partial(_write_netcdf, "NETCDF4")
 
 
 def _write_objects() -> None:
@@ -123,6 +128,9 @@ CALLS = {
     "open": Call(_write_reports, _open),
     "convert, classic": Call(_write_classic, lambda i: ds.convert(_path(i, ".nc"), "out.ds"), n=FILES),
     "read, classic": Call(_write_classic, lambda i: ds.read(_path(i, ".nc"))),
+    "read, netCDF-4": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"))),
+    "read, netCDF-4, one variable": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"), ["pressure"])),
+    "read, netCDF-4 with zlib": Call(partial(_write_netcdf4, encoding=ZLIB), lambda i: ds.read(_path(i, ".nc"))),
     "binpickle.load": Call(_write_objects, lambda i: binpickle.load(_path(i, ".bpk"))),
     "ds ls": Call(_write_reports, lambda i: subprocess.run(COMMAND, check=True, capture_output=True), n=0),
 }
