@@ -40,7 +40,7 @@ TOLERANCE = 0.03
 FILES = 50
 """Number of different files that a call reads in turn, or all at once."""
 REPORTS = [f"{i:03d}.ds" for i in range(FILES)]
-ZLIB = dict.fromkeys(["time", *VARIABLES], {"zlib": True})
+ZLIB = {key: {"zlib": True} for key in ["time", *VARIABLES]}
 COMMAND = [sys.executable, "-m", "ds_format", "ls", REPORTS[0]]
 
 
