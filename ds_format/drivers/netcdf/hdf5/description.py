@@ -134,7 +134,7 @@ def _check_usual(dataset: HDF5Dataset) -> None:
     if dataset.type.kind == "enum":
         raise NotInHeaderError("an enum type")
     for number, _, values in dataset.filters:
-        if number not in BUILT_IN or (number == SHUFFLE and values[:1] != (dataset.type.size,)):
+        if number not in BUILT_IN or (number == SHUFFLE and values and values[0] not in (0, dataset.type.size)):
             raise NotInHeaderError(f"the filter {number} with {values}")
 
 
