@@ -1,4 +1,4 @@
-"""What `ds verify` needs besides values: structures that reading does not need, and the written parts of a dataset.
+"""For `ds verify`: structures that reading does not need, and the parts of a dataset that were written.
 
 A file of some kilobytes may have datasets of any size that were never written. To read all of one takes hours, and
 only what was written can be damaged.

@@ -492,6 +492,17 @@ class Definer:
     ) -> Variable:
         strings = names(plan.record, "strings")
         encoded = self.attributes(values, strings, marker, plan.name)
+        if (
+            options.get("compression") == "szip"
+            and options.get("fletcher32")
+            and _item_size(datatype) == UNREADABLE_SIZE
+        ):
+            warn(
+                "Fletcher-32 is left out: with szip, the library cannot read its values of 8 bytes",
+                self.path,
+                plan.name,
+            )
+            options = {name: value for name, value in options.items() if name != "fletcher32"}
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
         if fill is not None and (self.format == "NETCDF4_CLASSIC" or isinstance(datatype, netCDF4.EnumType)):
@@ -552,6 +563,15 @@ class Definer:
             warn("left out: its enum type, which does not match the type of its values", self.path, plan.name)
             return None
         return enum
+
+
+UNREADABLE_SIZE = 8
+"""Bytes of values whose checksums szip loses: it encodes whole values, and the checksum is half of one (libaec 1.1)."""
+
+
+def _item_size(datatype: Any) -> int:
+    """Return the bytes of a value of a NumPy type or an enum type; 0 for text."""
+    return int(getattr(getattr(datatype, "dtype", datatype), "itemsize", 0))
 
 
 def _raw(variable: Variable) -> Variable:

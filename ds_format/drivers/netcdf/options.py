@@ -51,6 +51,12 @@ ROW_SIZE = 128 * 1024 * 1024
 LIBRARY_CHUNK_SIZE = 16 * 1024 * 1024
 """Bytes of a chunk that the library aims at (netCDF-C 4.9, DEFAULT_CHUNK_SIZE)."""
 
+SZIP_BLOCKS = range(2, 33, 2)
+"""Values of a block of szip."""
+
+SZIP_CODINGS = ("nn", "ec")
+"""How szip codes: differences to the value before, or values."""
+
 ROUNDED_BY = {"GranularBitRound": "digits", "BitRound": "bits"}
 """Value of `quantize_mode` → what `significant_digits` counts then."""
 
@@ -121,6 +127,8 @@ class StorageOptions:
 
         Raises
         ------
+        DriverError
+            If a variable has another number of dimensions than lengths of chunks.
         MissingError
             If there is no such variable or dimension.
         """
@@ -134,8 +142,14 @@ class StorageOptions:
             if name not in dims:
                 raise MissingError(f'chunks: found no dimension "{name}"{hint(name, plan.dimensions)}')
         for name, variable in variables.items():
+            own = (self.encoding or {}).get(name, {})
+            lengths = own.get("chunksizes", own.get("chunks"))
+            rank = len(variable.shape or ())
+            # text may have a dimension of characters in the file
+            if lengths is not None and len(lengths) not in (rank, rank + _is_text(variable)):
+                raise DriverError(f"chunksizes: found {len(lengths)} lengths, expected {rank}", variable=name)
             if variable.shape:
-                variable.record = self._record(variable, plan, (self.encoding or {}).get(name, {}))
+                variable.record = self._record(variable, plan, own)
         self._coordinates = _coordinates(meta)
 
     def _record(self, variable: VariablePlan, plan: NetCDFPlan, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,9 +175,8 @@ class StorageOptions:
         return record
 
     def _is_worth(self, variable: VariablePlan) -> bool:
-        is_text = variable.type is not None and TYPES[variable.type].is_string
         is_small = variable.total * _item_size(variable) < MIN_SIZE
-        return not is_text and (not is_small or "compression" in variable.record or self.compression == NONE)
+        return not _is_text(variable) and (not is_small or "compression" in variable.record or self.compression == NONE)
 
     def _encoding(self) -> dict[str, Any]:
         """Return the options for the whole file as an encoding of a variable."""
@@ -278,8 +291,14 @@ def _check_encoding(name: str, given: Any) -> None:
             _check_filters(compression, settings.get("level"), shuffle if is_shuffled else None)
         if "chunks" in given or "chunksizes" in given:
             lengths = given.get("chunksizes", given.get("chunks"))
-            if lengths is not None and not all(_is_int(n) and n > 0 for n in lengths):
+            if lengths is not None and not _are_lengths(lengths):
                 raise DriverError(f"chunksizes: found {lengths!r}, expected 1 or more for each dimension")
+        pixels = given.get("szip_pixels_per_block", SZIP_BLOCKS[0])
+        if pixels not in SZIP_BLOCKS:
+            raise DriverError(f"szip_pixels_per_block: found {pixels!r}, expected an even number from 2 to 32")
+        coding = given.get("szip_coding", SZIP_CODINGS[0])
+        if coding not in SZIP_CODINGS:
+            raise DriverError(f"szip_coding: found {coding!r}, expected {' or '.join(SZIP_CODINGS)}")
         _rounding_of(given)
     except DriverError as error:
         raise DriverError(f'encoding of "{name}": {error.message}') from None
@@ -306,6 +325,14 @@ def _mapping(name: str, given: Any) -> Mapping[Any, Any]:
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _are_lengths(given: Any) -> bool:
+    return isinstance(given, (list, tuple, np.ndarray)) and all(_is_int(n) and n > 0 for n in given)
+
+
+def _is_text(variable: VariablePlan) -> bool:
+    return variable.type is not None and TYPES[variable.type].is_string
 
 
 def _item_size(variable: VariablePlan) -> int:

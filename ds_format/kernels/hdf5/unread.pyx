@@ -1,4 +1,4 @@
-"""The structures of an HDF5 file that nobody needs to read it: their checksums and links are checked.
+"""Structures of an HDF5 file that are not needed to read it: their checksums are compared.
 
 Creation order is stored twice, in the records of links or attributes and in a B-tree of its own. Heaps know what is
 free. A library that changes the file uses both.

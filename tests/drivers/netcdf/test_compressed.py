@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,21 @@ def test_compressions(compression: str, tmp_path: Path, chunks_of: list[str]) ->
     assert bool(chunks_of) == (compression in available)
     assert same(np.ma.asarray(raw(path)["x"]), np.ma.asarray(MASKED.filled(-9)))
     assert storage(path, "x")[compression.partition("_")[0]]
+
+
+@pytest.mark.parametrize("code", ["i2", "f4", "i8", "f8"])
+def test_szip_with_checksums_can_be_read(code: str, tmp_path: Path) -> None:
+    path, values = tmp_path / "a.nc", np.arange(5000).astype(code)
+    encoding = {"x": {"compression": "szip", "fletcher32": True}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ds.write(path, {"x": values}, encoding=encoding)
+    is_left_out = values.itemsize == 8
+    assert storage(path, "x").get("fletcher32", False) is not is_left_out
+    assert ["Fletcher-32 is left out" in str(each.message) for each in caught] == [True] * is_left_out
+    with netCDF4.Dataset(path) as file:
+        assert np.array_equal(file["x"][...], values)
+    assert np.array_equal(ds.read(path)["x"], values)
 
 
 def test_edges_are_filled(tmp_path: Path) -> None:
@@ -406,6 +422,18 @@ def test_a_small_variable_keeps_its_compression(tmp_path: Path) -> None:
             "quantize_mode: found 'BitGroom', expected GranularBitRound or BitRound",
         ),
         ({"compression": "zlib", "format": "NETCDF3_CLASSIC"}, UnsupportedError, "cannot hold"),
+        (
+            {"encoding": {"x": {"chunksizes": (1,)}}},
+            DriverError,
+            'variable "x": chunksizes: found 1 lengths, expected 3',
+        ),
+        ({"encoding": {"x": {"chunksizes": 3}}}, DriverError, "chunksizes: found 3, expected 1 or more for each"),
+        (
+            {"encoding": {"x": {"compression": "szip", "szip_pixels_per_block": 7}}},
+            DriverError,
+            "szip_pixels_per_block: found 7, expected an even number from 2 to 32",
+        ),
+        ({"encoding": {"x": {"szip_coding": "mm"}}}, DriverError, "szip_coding: found 'mm', expected nn or ec"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], error: type[Exception], message: str, tmp_path: Path) -> None:
