@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import os
 import threading
 from collections import deque
 from pathlib import Path
@@ -84,6 +85,17 @@ def test_threads_do_not_share_it(sizes: tuple[int, ...]) -> None:
     for worker in workers:
         worker.join()
     assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_its_own(kept: deque[Any]) -> None:
+    with lent(MIN_SIZE) as buffer:
+        buffer[:] = 1
+    child = os.fork()
+    if not child:
+        os._exit(len(kept))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("size", [2**62, 2**64])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -105,3 +106,8 @@ def _release(pages: Pages) -> bool:
     except (AttributeError, OSError):
         return False
     return True
+
+
+if hasattr(os, "register_at_fork"):
+    # a forked process shares these pages, and would copy each of them before it writes to it
+    os.register_at_fork(after_in_child=lambda: _kept.clear())
