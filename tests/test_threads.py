@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -102,6 +103,18 @@ def test_work_is_done_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch)
     found: list[int] = []
     threads.each(lambda first, last: found.append(first), 10, 1)
     assert found == [*range(10)]
+
+
+def test_a_thread_that_begins_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(threads, "processors", lambda: 4)
+    monkeypatch.setattr(threads._thread, "start_new_thread", lambda work, arguments: late.append((work, arguments)))
+    done: list[tuple[int, int]] = []
+    threads.each(lambda first, last: done.append((first, last)), 10, 3)
+    assert done == [(0, 3), (3, 6), (6, 9), (9, 10)] and len(late) == 3
+    for work, arguments in late:
+        work(*arguments)
+    assert len(done) == 4
 
 
 def test_nothing_works_when_it_returns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,8 @@ def processors() -> int:
 def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_THREADS) -> None:
     """Call `work(first, last)` for each run of `step` out of `n` items, at most `most` calls at the same time.
 
-    The calling thread works, too, and does not wait for the start of another one. After an error, no further run is
-    started. The error of the first run that failed is raised.
+    The calling thread works, too. It waits for no thread that has not begun, because a busy machine may start it late.
+    After an error, no further run is started. The error of the first run that failed is raised.
     """
     stretches = [(first, min(first + step, n)) for first in range(0, n, step)]
     threads = len(stretches) if len(stretches) < 2 else min(most, MAX_THREADS, processors(), len(stretches))
@@ -53,7 +53,8 @@ def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_TH
                 waiting.clear()
                 errors[first] = error
 
-    def help_out(ended: _thread.LockType) -> None:
+    def help_out(i: int, ended: _thread.LockType) -> None:
+        has_begun[i] = True  # before it takes anything
         try:
             take()
         finally:
@@ -61,20 +62,22 @@ def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_TH
 
     # not threading.Thread, which waits until the thread runs: a tenth of the time of reading a few megabytes
     helpers: list[_thread.LockType] = []
+    has_begun = [False] * (threads - 1)
     try:
-        for _ in range(threads - 1):
+        for i in range(threads - 1):
             ended = _thread.allocate_lock()
             ended.acquire()
             try:
-                _thread.start_new_thread(help_out, (ended,))
+                _thread.start_new_thread(help_out, (i, ended))
             except RuntimeError:  # there can be no more threads: those that run do the work
                 break
             helpers.append(ended)
         take()
     finally:
-        waiting.clear()  # if the caller was interrupted
-        for ended in helpers:
-            ended.acquire()
+        waiting.clear()  # if the caller was interrupted; a helper that begins later finds nothing
+        for i, ended in enumerate(helpers):
+            if has_begun[i]:
+                ended.acquire()
     if errors:
         raise errors[min(errors)]
 
