@@ -213,11 +213,14 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
     with contextlib.suppress(FormatError, Unusual):
         check_unread(body)
         tally["structures that reading does not need: right"] += 1
+    whole: list[tuple[Any, Any]] = []
     for dataset in file.datasets:
         if _has_many_chunks(dataset) and dice.random() < 0.8:
             continue
         try:
-            values, _ = arrays.values(body, arrays.place_of(dataset), as_text=dice.random() < 0.5)
+            place = arrays.place_of(dataset)
+            values, _ = arrays.values(body, place, as_text=dice.random() < 0.5)
+            whole.append((place, values))
         except (FormatError, Unusual) as error:
             tally[f"values: {type(error).__name__}"] += 1
             continue
@@ -230,6 +233,11 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
                 continue
             if exact(values) != exact(expected):
                 raise FoundError(f"{dataset.name}: the kernel reads {values!r:.300}, the oracle {expected!r:.300}")
+    places = [place for place, _ in whole]
+    together, _, left = arrays.small_values(body, places, [(place.shape, None) for place in places])
+    for i in {*range(len(whole))} - {*left}:
+        if exact(together[i]) != exact(whole[i][1]):
+            raise FoundError(f"together with others, {together[i]!r:.300} is read in place of {whole[i][1]!r:.300}")
 
 
 def _has_many_chunks(dataset: HDF5Dataset) -> bool:
