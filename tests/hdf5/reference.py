@@ -265,7 +265,8 @@ class Parser:
                 *file.numbers(start + 4, 1, 4),
                 file.number(start + 8, 4),
             )
-            is_usual = found == FLOATS.get(width) and not bits & 0x4E and bits >> 4 & 3 == 2
+            # the padding is that of bits that are not used, and there are none
+            is_usual = found == FLOATS.get(width) and not bits & 0xC0 and bits >> 4 & 3 == 2
             code = f"{'<>'[bits & 1]}f{width}"
             return numeric(code, is_usual)
         if kind == 3:
