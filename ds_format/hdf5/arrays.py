@@ -57,7 +57,7 @@ class DatasetPlace:
     layout: HDF5Layout
     filters: tuple[ChunkFilter, ...]
     small: SmallArray | None = field(compare=False, repr=False)
-    """What reads all of its values from memory; None: there is another way."""
+    """Reads all of its values from memory; None: there is another way."""
     fill: bytes | None
     """One value, as in the file, in place of those that were not written; None: zeros."""
     size: int
@@ -150,7 +150,7 @@ class DatasetPlaces(Sequence[DatasetPlace]):
     datasets : list of HDF5Dataset
         Those of this file, with the layouts.
     forms : list of (SmallArray or None), optional
-        Of the known places.
+        Those of the known places.
     """
 
     __slots__ = ("_datasets", "_known", "_numbers", "forms")

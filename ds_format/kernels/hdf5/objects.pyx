@@ -476,7 +476,7 @@ def are_alike(list datasets not None, list known not None):
     Parameters
     ----------
     datasets, known : list of HDF5Dataset
-        Of files that were parsed with `share`: attributes that are equal are one object.
+        The files were parsed with `share`: attributes that are equal are one object.
 
     Returns
     -------
@@ -494,7 +494,7 @@ def are_alike(list datasets not None, list known not None):
 
 
 cdef bint _is_alike(tuple one, tuple other) except -1:
-    """Compare everything but addresses, the order and hidden attributes."""
+    """Compare everything except addresses, the order and hidden attributes."""
     cdef int i
     if one[D_ATTRIBUTES] is not other[D_ATTRIBUTES]:  # equal ones may have other types
         return False
