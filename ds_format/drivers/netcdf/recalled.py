@@ -183,10 +183,10 @@ class Memory(Generic[V]):
         settings = self.settings(header)
         if (
             lends
-            and header.variables is self.places
             and header.dimensions == self.dimensions
             and self.record is not None
             and self.record[0] == settings
+            and self._remembers(header.variables)
         ):
             entry = dataset_entry(self.record[1], self.attributes(header))
             found, positions = [*self.variables], self.positions(header)
@@ -198,6 +198,18 @@ class Memory(Generic[V]):
             entry = dataset_entry(record, self.attributes(header))
         meta = {each.key: each.entry() for each in found} if self.may_be_packed else {}
         return RecalledFile(found, positions, entry, meta)
+
+    def _remembers(self, places: Sequence[V]) -> bool:
+        """Return whether these variables are the remembered ones, in the same shapes. The dimensions are the same."""
+        if places is self.places:
+            return True
+        if self.places is None or len(places) != len(self.variables):
+            return False
+        for place, known in zip(places, self.variables, strict=True):
+            if not self.is_same(place, known.place) or place.shape != known.variable.shape:
+                return False
+        self.places = places
+        return True
 
     def _recall(
         self, header: Any, settings: Any, read_scalar: ReadScalar, keys: Collection[str] | None, lends: bool
