@@ -11,6 +11,7 @@ None.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -343,4 +344,6 @@ def _maker() -> Callable[[NDArray[Any]], Any]:
         is_known = vars(make(np.zeros(1))) == known
     except (AttributeError, TypeError):
         is_known = False
-    return make if is_known else lambda array: array.view(masked_array)
+    # without the GIL, an object that gets another class stops all threads, which takes longer than the look-up
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return make if is_known and has_gil else lambda array: array.view(masked_array)

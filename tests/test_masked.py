@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
 
+from ds_format import dataset
 from ds_format.dataset import masked_view
 
 
@@ -39,3 +41,13 @@ def test_it_can_be_masked_copied_and_pickled() -> None:
         assert other.tolist() == [0.0, None, 2.0]
     assert made._optinfo is made._basedict
     assert made._optinfo is not masked_view(array)._optinfo
+
+
+def test_without_the_gil_numpy_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    dataset._maker.cache_clear()
+    try:
+        assert dataset._maker().__name__ == "<lambda>"  # no object gets another class, which stops all threads
+        test_a_masked_view_is_as_numpy_makes_it("f8", (3,))
+    finally:
+        dataset._maker.cache_clear()

@@ -108,7 +108,7 @@ def test_work_is_done_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch)
 def test_a_thread_that_begins_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     late: list[tuple[Any, Any]] = []
     monkeypatch.setattr(threads, "processors", lambda: 4)
-    monkeypatch.setattr(threads._thread, "start_new_thread", lambda work, arguments: late.append((work, arguments)))
+    monkeypatch.setattr("_thread.start_new_thread", lambda work, arguments: late.append((work, arguments)))
     done: list[tuple[int, int]] = []
     threads.each(lambda first, last: done.append((first, last)), 10, 3)
     assert done == [(0, 3), (3, 6), (6, 9), (9, 10)] and len(late) == 3
