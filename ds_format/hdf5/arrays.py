@@ -127,7 +127,7 @@ def _small_array(
     is_big: bool,
     fill: bytes | None,
 ) -> SmallArray | None:
-    """Return what reads a dataset from memory in the way that takes least time; None if there is another way."""
+    """Return the fastest reader of a whole dataset in memory; None if there is another way."""
     if dtype.itemsize not in WORD_SIZES:
         return None
     if layout.chunk is None:

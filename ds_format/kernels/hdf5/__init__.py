@@ -1,13 +1,14 @@
 """HDF5 files: metadata, indexes of chunks, and values.
 
 objects   the bytes of a file → records of its objects
+alike     whether the records of two files say the same
 unread    the checksums of structures that reading does not need
 segments  the bytes of a file that were read, the ranges that are missing, and faults
 types     datatypes → records
 values    attributes and filters
 indexes   an index of chunks → the position of each chunk
 strings   references into the global heap → strings
-small     a chunked variable of a file in memory → an array
+small     all variables of a small file in memory → arrays
 large     chunks of a large variable → their places in an array
 szip      bytes of the filter szip → values
 chunks    bytes of a chunk ↔ values of an array: the filters "shuffle" and LZF; rounding before compression

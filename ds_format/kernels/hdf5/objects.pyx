@@ -5,8 +5,7 @@ files that are not certain are left to the libraries.
 """
 
 cimport cython
-from cpython.dict cimport PyDict_GetItem
-from cpython.object cimport Py_EQ, PyObject
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -30,7 +29,6 @@ from .types cimport Type
 from .values cimport Attributes, Values
 
 cdef extern from "Python.h":
-    bint is_equal "PyObject_RichCompareBool"(object one, object other, int operation) except -1
     ctypedef struct PyTypeObject:
         object (*tp_new)(type kind, tuple arguments, PyObject* keywords)
 
@@ -41,13 +39,6 @@ cdef enum:
     SLASH = 0x2F
     IN_USE = 5  # flags of a file that is being written
     IDLE = 8  # most readers that are kept for others
-    # items of the record of a dataset
-    D_ADDRESS = 1
-    D_ORDER = 2
-    D_LAYOUT = 6
-    D_ATTRIBUTES = 10
-    D_HIDDEN = 12
-    L_ADDRESS = 1  # item of the record of a layout
 
 cdef tuple KINDS = ("compact", "contiguous", "chunked", "unusual")
 cdef object UNLIMITED = -1
@@ -466,97 +457,3 @@ cdef class Parser:
         reader.layout_record, reader.dataset_record = records[3], records[4]
         reader.group_record, reader.file_record = records[5], records[6]
         return reader
-
-
-# files that say the same
-
-def are_alike(list datasets not None, list known not None):
-    """Return whether the datasets of two files say the same, wherever these and their values are.
-
-    Parameters
-    ----------
-    datasets, known : list of HDF5Dataset
-        The files were parsed with `share`: attributes that are equal are one object.
-
-    Returns
-    -------
-    bool
-        Addresses by which dimensions are named may differ if they are those of datasets in the same places of both
-        lists. False also if there are others.
-    """
-    cdef Py_ssize_t i, n = len(datasets)
-    if len(known) != n:
-        return False
-    for i in range(n):
-        if not _is_alike(<tuple> datasets[i], <tuple> known[i]):
-            return False
-    return _name_same_dimensions(datasets, known)
-
-
-cdef bint _is_alike(tuple one, tuple other) except -1:
-    """Compare everything except addresses, the order and hidden attributes."""
-    cdef int i
-    if one[D_ATTRIBUTES] is not other[D_ATTRIBUTES]:  # equal ones may have other types
-        return False
-    for i in range(<int> len(one)):
-        if i not in (D_ADDRESS, D_ORDER, D_LAYOUT, D_HIDDEN) and not is_equal(one[i], other[i], Py_EQ):
-            return False
-    one, other = <tuple> one[D_LAYOUT], <tuple> other[D_LAYOUT]
-    for i in range(<int> len(one)):
-        if i != L_ADDRESS and not is_equal(one[i], other[i], Py_EQ):
-            return False
-    return (one[L_ADDRESS] is None) == (other[L_ADDRESS] is None)
-
-
-cdef bint _name_same_dimensions(list datasets, list known) except -1:
-    cdef Py_ssize_t i, n = len(datasets)
-    cdef dict numbers, known_numbers
-    cdef tuple one, other
-    for i in range(n):
-        one, other = <tuple> datasets[i], <tuple> known[i]
-        if not is_equal(one[D_ADDRESS], other[D_ADDRESS], Py_EQ) or not is_equal(one[D_HIDDEN], other[D_HIDDEN], Py_EQ):
-            break
-    else:
-        return True
-    numbers = {(<tuple> datasets[i])[D_ADDRESS]: i for i in range(n)}
-    known_numbers = {(<tuple> known[i])[D_ADDRESS]: i for i in range(n)}
-    for i in range(n):
-        one, other = <tuple> datasets[i], <tuple> known[i]
-        if not _are_same_hidden(<dict> one[D_HIDDEN], <dict> other[D_HIDDEN], numbers, known_numbers):
-            return False
-    return True
-
-
-cdef bint _are_same_hidden(dict hidden, dict known, dict numbers, dict known_numbers) except -1:
-    """Compare hidden attributes, with numbers of datasets for the addresses in DIMENSION_LIST."""
-    cdef PyObject* other
-    if len(hidden) != len(known):
-        return False
-    for name, value in hidden.items():
-        other = PyDict_GetItem(known, name)
-        if other == NULL:
-            return False
-        if name == "DIMENSION_LIST" and type(value) is tuple and type(<object> other) is tuple:
-            if not _are_same_lists(<tuple> value, <tuple> other, numbers, known_numbers):
-                return False
-        elif not is_equal(value, <object> other, Py_EQ):
-            return False
-    return True
-
-
-cdef bint _are_same_lists(tuple lists, tuple known, dict numbers, dict known_numbers) except -1:
-    cdef PyObject* one
-    cdef PyObject* other
-    cdef tuple axis, known_axis
-    cdef Py_ssize_t i, j
-    if len(lists) != len(known):
-        return False
-    for i in range(len(lists)):
-        axis, known_axis = <tuple> lists[i], <tuple> known[i]
-        if len(axis) != len(known_axis):
-            return False
-        for j in range(len(axis)):
-            one, other = PyDict_GetItem(numbers, axis[j]), PyDict_GetItem(known_numbers, known_axis[j])
-            if one == NULL or other == NULL or not is_equal(<object> one, <object> other, Py_EQ):
-                return False
-    return True

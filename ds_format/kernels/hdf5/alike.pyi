@@ -1,0 +1,3 @@
+from typing import Any
+
+def are_alike(datasets: list[Any], known: list[Any]) -> bool: ...
