@@ -431,23 +431,3 @@ HDF5 = {
     ZSTD: FILTERS["zstd"],
 }
 """Number of a filter in HDF5, or in the registry of The HDF Group → filter."""
-
-
-@cache
-def chunk_inflater() -> Callable[[Any, int], Any]:
-    """Return the function that takes least time to inflate a small chunk: (bytes, size) → about so many bytes.
-
-    It raises some error, or returns another number of bytes, if the chunk is damaged. `ChunkFilter.decode` says what is
-    wrong then.
-    """
-    fast = libdeflate()
-    if fast is not None:
-        inflate: Callable[[Any, int], Any] = fast.zlib_decompress
-        return inflate
-    module = isal() or zlib
-    return lambda data, size: _streamed(module.decompressobj(), data, size, may_be_longer=True)
-
-
-def inflate_chunk(data: Any, size: int) -> Any:
-    """Inflate a small chunk; see `chunk_inflater`. The first call loads the library."""
-    return chunk_inflater()(data, size)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..body.body import Body
-from ..codec.filters import SHUFFLE, inflate_chunk
+from ..codec.filters import SHUFFLE
 from ..codec.pipeline import WORD_SIZES, ChunkFilter, find_filter, simple_filters
 from ..codec.slab_reading import locate_chunks, read_chunks, read_strided, strided_ranges
 from ..codec.stored import Stored, StoredChunks
@@ -192,7 +192,7 @@ def small_values(
         forms, addresses = places.forms, places.addresses()
     else:
         forms, addresses = [place.small for place in places], [place.layout.address for place in places]
-    return read_small(body.memory, forms, addresses, requests, inflate_chunk)
+    return read_small(body.memory, forms, addresses, requests)
 
 
 def values(
@@ -284,7 +284,7 @@ def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tupl
     if small is None or address is None:
         return None
     if body.memory is not None:
-        return small.read(body.memory, address, sought, inflate_chunk)
+        return small.read(body.memory, address, sought)
     if place.layout.chunk is None:
         return None
     chunks = _chunks(body, place)
@@ -297,7 +297,7 @@ def _small(body: Body, place: DatasetPlace, sought: NDArray[Any] | None) -> tupl
         body.ranges(chunks.offsets.astype(np.int64), sizes, [data])
     except TruncatedError:
         return None  # reading it in another way says which chunk it is
-    return small.read_listed(data, chunks.numbers, sizes, chunks.masks, sought, inflate_chunk)
+    return small.read_listed(data, chunks.numbers, sizes, chunks.masks, sought)
 
 
 def _fill(place: DatasetPlace) -> NDArray[Any]:

@@ -612,6 +612,8 @@ class Parser:
                 texts = [each.partition(b"\0")[0].decode("utf-8", "surrogateescape") for each in parts]
                 return HDF5Attribute(type, shape, texts)
             return HDF5Attribute(type, shape, data)
+        if self.netcdf and type.code in ("<f2", ">f2"):  # netCDF has no such numbers
+            return HDF5Attribute(type, shape, data)
         is_one = not shape or (self.netcdf and shape == (1,))
         if type.kind == "number":
             assert type.code is not None

@@ -142,7 +142,7 @@ def streams(put: Place) -> None:
             for size in range(len(stream) + 1):
                 file = node(0, [(0, size, LEAF)]) + stream[:size]
                 content, dtype = put(np.frombuffer(file, np.uint8)), data.dtype
-                found = SmallArray((n,), (n,), dtype, False, False, True, None).read(content, 0, None, zlib.decompress)
+                found = SmallArray((n,), (n,), dtype, False, False, True, None).read(content, 0, None)
                 assert (found is not None) == (size == len(stream))
                 sizes, masks, parts = np.array([size]), np.zeros(1, np.uint32), np.array([[0, n, 0]])
                 target, shape = put(np.zeros(n, np.uint8)), np.array([n])
@@ -153,9 +153,9 @@ def streams(put: Place) -> None:
             for size in range(LEAF):
                 content = put(np.frombuffer(node(0, [(0, 1, 0)])[:size], np.uint8)) if size else np.zeros(0, np.uint8)
                 array = SmallArray((1,), (1,), data.dtype, False, False, False, None)
-                assert array.read(content, 0, None, zlib.decompress) is None
+                assert array.read(content, 0, None) is None
                 array = SmallArray((LEAF,), None, data.dtype, False, False, False, None)
-                assert array.read(content, 0, None, zlib.decompress) is None
+                assert array.read(content, 0, None) is None
 
 
 def long_streams(put: Place) -> None:

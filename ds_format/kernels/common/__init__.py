@@ -5,7 +5,8 @@ checksums   Adler-32 and Fletcher-32
 Declarations:
 
 adler    the checksum Adler-32
-inflate  short zlib streams → bytes
+inflate  zlib streams → bytes
+deflate  parts of these streams, and blocks of short ones
 filling  how values get into an array, and whether some values are among them
 numbers  numbers of attributes, of NumPy or of Python, which needs no NumPy
 words    loads, stores and byte swaps of words at any address

@@ -1,69 +1,71 @@
-"""Short zlib streams (RFC 1950, RFC 1951) → bytes.
+"""Zlib streams (RFC 1950, RFC 1951) → bytes, as fast as libraries, into memory of the caller.
 
-Libraries build large tables first, which take longer than all of a stream of some hundred bytes. Here codes are found
-by comparing: codes of the same length follow one another, and those of each length end at a limit.
+A table maps the next bits of a stream to a symbol, and to the number of bits that the symbol and its parameter take.
+Codes that are longer than the bits of a table go on in a smaller one. While there is space before and behind, a loop
+takes whole words and does not check what cannot fail; the rest is decoded symbol by symbol.
 """
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from .adler cimport adler32_of
+from .deflate cimport (
+    DISTANCE_BASE,
+    DISTANCE_BITS,
+    DYNAMIC,
+    END,
+    FIXED,
+    LENGTH_BASE,
+    LENGTH_BITS,
+    MAX_BITS,
+    N_DISTANCES,
+    N_LITERALS,
+    STORED,
+    Stream,
+    code_sizes,
+    copy_stored,
+    is_header,
+    is_trailer,
+    refill,
+    short_block,
+    take,
+)
 from .words cimport LITTLE_HOST, load_u64
 
 cdef enum:
-    MAX_BITS = 15  # of a code
-    N_LITERALS = 288
-    N_DISTANCES = 32
-    N_LENGTHS = 19  # codes for lengths of codes
-    END = 256  # symbol: the block ends
-    STORED = 0  # types of blocks
-    FIXED = 1
-    DYNAMIC = 2
+    MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
+    SHORT = 512  # bytes of a stream for which tables take longer than decoding without them
+    LITERAL_BITS = 11  # of the first table
+    DISTANCE_TABLE_BITS = 8
+    LITERAL_ENTRIES = 2342  # as many as any code needs, by the program `enough` of zlib
+    DISTANCE_ENTRIES = 402
+    # An entry has, from the lowest bit on: how many bits to take (8), how many of these are the code (4), or how many
+    # bits a smaller table has, flags (4), and a byte, a length, a distance, or the place of a smaller table.
+    CODE_SHIFT = 8
+    WRONG = 1 << 12  # no symbol, or one that has no meaning
+    BLOCK_END = 1 << 13
+    SMALLER = 1 << 14  # a smaller table has the symbol
+    SPECIAL = 1 << 15  # one of these three
+    VALUE_SHIFT = 16
+    LITERAL = 1 << 30
+    LONGEST = 258  # bytes that are copied at a time
+    WORD = 8  # bytes
+    # Bytes that one step of the loop takes and makes at most, with the words that it reads and writes.
+    STEP_INPUT = 3 * WORD
+    STEP_OUTPUT = LONGEST + 4 + 2 * WORD
 
 
-cdef struct Code:
-    uint16_t[MAX_BITS + 2] limits  # of each length: where its codes end, counted in codes of 15 bits
-    int32_t[MAX_BITS + 1] shifts  # from a code of a length to its place among the symbols
-    uint16_t[N_LITERALS] symbols  # by their codes
-    int shortest, longest
+cdef struct Tables:
+    uint32_t[LITERAL_ENTRIES] literals
+    uint32_t[DISTANCE_ENTRIES] distances
 
 
-cdef struct Stream:
-    const uint8_t* p
-    const uint8_t* end
-    uint64_t bits  # that follow, the lowest one first
-    int n  # of bits
-    uint8_t* start
-    uint8_t* out
-    uint8_t* out_end
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    static const uint16_t ds_length_base[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59,
-        67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static const uint8_t ds_length_bits[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4,
-        5, 5, 5, 5, 0};
-    static const uint16_t ds_distance_base[] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385,
-        513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    static const uint8_t ds_distance_bits[] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10,
-        10, 11, 11, 12, 12, 13, 13};
-    static const uint8_t ds_length_order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-    static const uint8_t ds_reversed[] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
-    """
-    const uint16_t* LENGTH_BASE "ds_length_base"
-    const uint8_t* LENGTH_BITS "ds_length_bits"
-    const uint16_t* DISTANCE_BASE "ds_distance_base"
-    const uint8_t* DISTANCE_BITS "ds_distance_bits"
-    const uint8_t* LENGTH_ORDER "ds_length_order"
-    const uint8_t* REVERSED "ds_reversed"  # 4 bits in the other order
-
-
-cdef inline bint inflate_short(const uint8_t* source, size_t size, uint8_t* target, size_t n) noexcept nogil:
+cdef inline bint inflate(const uint8_t* source, size_t size, uint8_t* target, size_t n) noexcept nogil:
     """Decode a zlib stream to exactly `n` bytes; return whether it is right. Bytes may follow it."""
     cdef Stream s
+    cdef Tables tables
     cdef uint32_t kind, last = 0
-    if not is_header(source, size):
+    cdef bint is_right
+    if n // MAX_RATIO > size or not is_header(source, size):
         return False
     s.p, s.end, s.bits, s.n = source + 2, source + size, 0, 0
     s.start, s.out, s.out_end = target, target, target + n
@@ -74,226 +76,287 @@ cdef inline bint inflate_short(const uint8_t* source, size_t size, uint8_t* targ
         last = take(&s, 1)
         kind = take(&s, 2)
         if kind == STORED:
-            if not copy_stored(&s):
-                return False
-        elif kind > DYNAMIC or not _block(&s, kind == FIXED):
+            is_right = copy_stored(&s)
+        elif kind > DYNAMIC:
+            is_right = False
+        elif size <= SHORT:
+            is_right = short_block(&s, kind == FIXED)
+        else:
+            is_right = _tabulate(&s, &tables, kind == FIXED) and _decode(&s, &tables)
+        if not is_right:
             return False
     return is_trailer(&s)
 
 
-cdef inline bint is_header(const uint8_t* source, size_t size) noexcept nogil:
-    """Return whether a zlib stream may begin so."""
-    return (size >= 6 and source[0] & 15 == 8 and source[0] >> 4 <= 7 and not source[1] & 32
-            and (source[0] << 8 | source[1]) % 31 == 0)
+cdef inline bint _tabulate(Stream* s, Tables* tables, bint is_fixed) noexcept nogil:
+    """Make the tables of a block; return whether its codes are right."""
+    cdef uint8_t[N_LITERALS + N_DISTANCES] sizes
+    cdef int n_literals, n_distances
+    return (code_sizes(s, sizes, &n_literals, &n_distances, is_fixed)
+            and _fill(tables.literals, LITERAL_ENTRIES, LITERAL_BITS, sizes, n_literals, True)
+            and _fill(tables.distances, DISTANCE_ENTRIES, DISTANCE_TABLE_BITS, sizes + n_literals, n_distances, False))
 
 
-cdef inline bint is_trailer(Stream* s) noexcept nogil:
-    """Return whether all bytes were decoded, and their checksum follows."""
-    cdef uint32_t found
-    s.p -= s.n // 8  # whole bytes that were not needed
-    if s.out != s.out_end or s.end - s.p < 4:
-        return False
-    found = <uint32_t> s.p[0] << 24 | <uint32_t> s.p[1] << 16 | <uint32_t> s.p[2] << 8 | s.p[3]
-    return adler32_of(s.start, s.out - s.start, 1) == found
+cdef inline uint32_t _meaning(int symbol, bint is_literal) noexcept nogil:
+    """Return the entry of a symbol whose code has no bits."""
+    if not is_literal:
+        if symbol >= 30:
+            return WRONG | SPECIAL
+        return <uint32_t> DISTANCE_BASE[symbol] << VALUE_SHIFT | DISTANCE_BITS[symbol]
+    if symbol < END:
+        return LITERAL | <uint32_t> symbol << VALUE_SHIFT
+    if symbol == END:
+        return BLOCK_END | SPECIAL
+    if symbol > 285:
+        return WRONG | SPECIAL
+    return <uint32_t> LENGTH_BASE[symbol - 257] << VALUE_SHIFT | LENGTH_BITS[symbol - 257]
 
 
-cdef inline void refill(Stream* s) noexcept nogil:
-    """Have at least 56 bits, or all that follow."""
-    cdef int n
-    if s.end - s.p >= 8:
-        s.bits |= load_u64(s.p, not LITTLE_HOST) << s.n
-        n = (63 - s.n) >> 3
-        s.p += n
-        s.n += 8 * n
-        s.bits &= (<uint64_t> 1 << s.n) - 1
-        return
-    while s.n <= 56 and s.p < s.end:
-        s.bits |= <uint64_t> s.p[0] << s.n
-        s.p += 1
-        s.n += 8
-
-
-cdef inline uint32_t take(Stream* s, int n) noexcept nogil:
-    """Return some bits, at most 16; the caller sees by `s.n` whether there were as many."""
-    cdef uint32_t found = <uint32_t> (s.bits & ((<uint64_t> 1 << n) - 1))
-    s.bits >>= n
-    s.n -= n
-    return found
-
-
-cdef inline int _symbol(Stream* s, const Code* code) noexcept nogil:
-    """Return a symbol, -1 if no code follows."""
-    cdef uint32_t low = <uint32_t> s.bits & 0x7FFF
-    cdef uint32_t bits = (
-        <uint32_t> REVERSED[low & 15] << 11 | <uint32_t> REVERSED[low >> 4 & 15] << 7
-        | <uint32_t> REVERSED[low >> 8 & 15] << 3 | REVERSED[low >> 12] >> 1)
-    cdef int size = code.shortest
-    while size <= code.longest:
-        if bits < code.limits[size]:
-            s.bits >>= size
-            s.n -= size
-            return code.symbols[<int32_t> (bits >> (MAX_BITS - size)) + code.shifts[size]]
-        size += 1
-    return -1
-
-
-cdef inline bint _build(Code* code, const uint8_t* sizes, int n) noexcept nogil:
-    """Make a code of the lengths of its symbols; an incomplete one must have a single symbol of one bit, or none."""
+cdef inline bint _fill(
+    uint32_t* table, int n_entries, int table_bits, const uint8_t* sizes, int n, bint is_literal,
+) noexcept nogil:
+    """Make a table of the lengths of codes; an incomplete code must have a single symbol of one bit, or none."""
     cdef uint16_t[MAX_BITS + 2] counts, places
-    cdef uint32_t first = 0
-    cdef int i, size, n_used = 0
+    cdef uint16_t[N_LITERALS] symbols
+    cdef uint32_t used = 0, code = 0, entry, bit, first = 0, step
+    cdef int i, size, smaller_bits = 0, n_used = 0, start = 0, prefix = -1, next_free = 1 << table_bits, at = 0
     memset(counts, 0, sizeof(counts))
     for i in range(n):
         counts[sizes[i]] += 1
     counts[0] = 0
-    code.shortest, code.longest = MAX_BITS + 1, 0
     for size in range(1, MAX_BITS + 1):
         places[size] = n_used
-        code.shifts[size] = n_used - <int32_t> (first >> (MAX_BITS - size))
         n_used += counts[size]
-        first += <uint32_t> counts[size] << (MAX_BITS - size)
-        if first > 1 << MAX_BITS:
-            return False
-        code.limits[size] = <uint16_t> first
-        if counts[size]:
-            code.shortest, code.longest = min(code.shortest, size), size
-    if first != 1 << MAX_BITS and (n_used > 1 or code.longest > 1):
+        used += <uint32_t> counts[size] << (MAX_BITS - size)
+    if used > 1 << MAX_BITS or (used < 1 << MAX_BITS and (n_used > 1 or (n_used and not counts[1]))):
         return False
     for i in range(n):
         if sizes[i]:
-            code.symbols[places[sizes[i]]] = i
+            symbols[places[sizes[i]]] = i
             places[sizes[i]] += 1
+    if used < 1 << MAX_BITS:
+        for i in range(1 << table_bits):
+            table[i] = WRONG | SPECIAL
+        if n_used:
+            entry = _meaning(symbols[0], is_literal) + (1 << CODE_SHIFT | 1)
+            for i in range(0, 1 << table_bits, 2):
+                table[i] = entry
+        return True
+    # Bits come lowest first, so codes count from their highest bit downwards. The table doubles with each length.
+    size = 0
+    while at < n_used:
+        if size < MAX_BITS:
+            size += 1
+        if size <= table_bits and size > 1:
+            memcpy(table + (1 << (size - 1)), table, sizeof(uint32_t) << (size - 1))
+        for i in range(counts[size]):
+            entry = _meaning(symbols[at], is_literal)
+            at += 1
+            if size <= table_bits:
+                table[code] = entry + <uint32_t> (size << CODE_SHIFT | size)
+            else:
+                if <int> (code & ((1 << table_bits) - 1)) != prefix:
+                    prefix = code & ((1 << table_bits) - 1)
+                    start = next_free
+                    smaller_bits = size - table_bits
+                    first = counts[size] - i
+                    while first < 1 << smaller_bits:
+                        smaller_bits += 1
+                        first = (first << 1) + counts[table_bits + smaller_bits]
+                    next_free += 1 << smaller_bits
+                    if next_free > n_entries:
+                        return False
+                    table[prefix] = (
+                        <uint32_t> start << VALUE_SHIFT | SPECIAL | SMALLER
+                        | <uint32_t> (smaller_bits << CODE_SHIFT | table_bits))
+                entry += <uint32_t> ((size - table_bits) << CODE_SHIFT | (size - table_bits))
+                step = <uint32_t> 1 << (size - table_bits)
+                bit = code >> table_bits
+                while bit < <uint32_t> 1 << smaller_bits:
+                    table[start + bit] = entry
+                    bit += step
+            bit = <uint32_t> 1 << (size - 1)
+            while code & bit:
+                code ^= bit
+                bit >>= 1
+            code |= bit
+    while size < table_bits:
+        memcpy(table + (1 << size), table, sizeof(uint32_t) << size)
+        size += 1
     return True
 
 
-cdef inline bint _block(Stream* s, bint is_fixed) noexcept nogil:
-    cdef uint8_t[N_LITERALS + N_DISTANCES] sizes
-    cdef Code literals, distances
-    cdef int n_literals, n_distances
-    return (code_sizes(s, sizes, &n_literals, &n_distances, is_fixed)
-            and _build(&literals, sizes, n_literals) and _build(&distances, sizes + n_literals, n_distances)
-            and _inflate(s, &literals, &distances))
+cdef inline uint64_t _extra(uint64_t bits, uint32_t entry) noexcept nogil:
+    """Return the number that follows a code, by the bits from this code on."""
+    return (bits & ((<uint64_t> 1 << <uint8_t> entry) - 1)) >> (entry >> CODE_SHIFT & 15)
 
 
-cdef inline bint code_sizes(
-    Stream* s, uint8_t* sizes, int* n_literals, int* n_distances, bint is_fixed,
-) noexcept nogil:
-    """Return the lengths of the codes of a block, those of distances after those of literals and lengths."""
-    if not is_fixed:
-        return _read_sizes(s, sizes, n_literals, n_distances)
-    memset(sizes, 8, 144)
-    memset(sizes + 144, 9, 112)
-    memset(sizes + 256, 7, 24)
-    memset(sizes + 280, 8, 8)
-    memset(sizes + N_LITERALS, 5, N_DISTANCES)
-    n_literals[0], n_distances[0] = N_LITERALS, N_DISTANCES
-    return True
-
-
-cdef inline bint _read_sizes(Stream* s, uint8_t* sizes, int* n_literals, int* n_distances) noexcept nogil:
-    """Read the lengths of all codes."""
-    cdef uint8_t[N_LENGTHS] own
-    cdef Code code
-    cdef int n_own, i = 0, symbol, repeat, n
-    cdef uint8_t size
-    memset(own, 0, sizeof(own))
-    refill(s)
-    if s.n < 14:
-        return False
-    n_literals[0] = <int> take(s, 5) + 257
-    n_distances[0] = <int> take(s, 5) + 1
-    n_own = <int> take(s, 4) + 4
-    if n_literals[0] > 286 or n_distances[0] > 30:
-        return False
-    for i in range(n_own):
-        if s.n < 3:
-            refill(s)
-            if s.n < 3:
-                return False
-        own[LENGTH_ORDER[i]] = take(s, 3)
-    if not _build(&code, own, N_LENGTHS):
-        return False
-    n = n_literals[0] + n_distances[0]
-    i = 0
-    while i < n:
-        if s.n < 22:
-            refill(s)
-        symbol = _symbol(s, &code)
-        if symbol < 0:
-            return False
-        size, repeat = 0, 1
-        if symbol < 16:
-            size = symbol
-        elif symbol == 16:
-            if i == 0:
-                return False
-            size, repeat = sizes[i - 1], 3 + <int> take(s, 2)
-        elif symbol == 17:
-            repeat = 3 + <int> take(s, 3)
-        else:
-            repeat = 11 + <int> take(s, 7)
-        if s.n < 0 or repeat > n - i:
-            return False
-        memset(sizes + i, size, repeat)
-        i += repeat
-    return sizes[END] != 0
-
-
-cdef inline bint _inflate(Stream* s, const Code* literals, const Code* distances) noexcept nogil:
-    """Decode a block."""
-    cdef int symbol, size, i
-    cdef size_t distance
+cdef inline bint _decode(Stream* s, const Tables* tables) noexcept nogil:
+    """Decode a block; return whether it is right."""
+    cdef uint32_t entry
+    cdef uint64_t bits
+    cdef size_t size, distance, i
     while True:
-        # a length and a distance with their bits have at most 48
-        if s.n < 48:
+        if s.end - s.p >= STEP_INPUT and s.out_end - s.out >= STEP_OUTPUT:
+            entry = _decode_most(s, tables)
+            if entry & WRONG:
+                return False
+            if entry & BLOCK_END:
+                return True
+        if s.n < 48:  # a length and a distance with their bits have at most as many
             refill(s)
-        symbol = _symbol(s, literals)
-        if symbol < 0 or s.n < 0:
+        entry = tables.literals[s.bits & ((1 << LITERAL_BITS) - 1)]
+        if entry & SMALLER:
+            if not _skip(s, LITERAL_BITS):
+                return False
+            entry = tables.literals[(entry >> VALUE_SHIFT) + (s.bits & ((1 << (entry >> CODE_SHIFT & 15)) - 1))]
+        bits = s.bits
+        if entry & WRONG or not _skip(s, <uint8_t> entry):
             return False
-        if symbol < END:
+        if entry & BLOCK_END:
+            return True
+        if entry & LITERAL:
             if s.out == s.out_end:
                 return False
-            s.out[0] = symbol
+            s.out[0] = <uint8_t> (entry >> VALUE_SHIFT)
             s.out += 1
             continue
-        if symbol == END:
-            return True
-        if symbol > 285:
+        size = (entry >> VALUE_SHIFT) + _extra(bits, entry)
+        entry = tables.distances[s.bits & ((1 << DISTANCE_TABLE_BITS) - 1)]
+        if entry & SMALLER:
+            if not _skip(s, DISTANCE_TABLE_BITS):
+                return False
+            entry = tables.distances[(entry >> VALUE_SHIFT) + (s.bits & ((1 << (entry >> CODE_SHIFT & 15)) - 1))]
+        bits = s.bits
+        if entry & WRONG or not _skip(s, <uint8_t> entry):
             return False
-        symbol -= 257
-        size = LENGTH_BASE[symbol] + <int> take(s, LENGTH_BITS[symbol])
-        symbol = _symbol(s, distances)
-        if symbol < 0 or symbol > 29:
+        distance = (entry >> VALUE_SHIFT) + _extra(bits, entry)
+        if distance > <size_t> (s.out - s.start) or size > <size_t> (s.out_end - s.out):
             return False
-        distance = DISTANCE_BASE[symbol] + take(s, DISTANCE_BITS[symbol])
-        if s.n < 0 or distance > <size_t> (s.out - s.start) or size > s.out_end - s.out:
-            return False
-        if distance == 1:
-            memset(s.out, (s.out - 1)[0], size)
-        elif distance >= <size_t> size:
-            memcpy(s.out, s.out - distance, size)
-        else:
-            for i in range(size):
-                s.out[i] = (s.out - distance)[i]
+        for i in range(size):
+            s.out[i] = (s.out - distance)[i]
         s.out += size
 
 
-cdef inline bint copy_stored(Stream* s) noexcept nogil:
-    """Copy a block that is not compressed."""
-    cdef uint32_t n
-    s.bits >>= s.n % 8
-    s.n -= s.n % 8
-    s.p -= s.n // 8
-    s.bits, s.n = 0, 0
-    if s.end - s.p < 4:
-        return False
-    n = s.p[0] | <uint32_t> s.p[1] << 8
-    if n != (~(s.p[2] | <uint32_t> s.p[3] << 8) & 0xFFFF):
-        return False
-    s.p += 4
-    if n > s.end - s.p or n > s.out_end - s.out:
-        return False
-    memcpy(s.out, s.p, n)
-    s.p += n
-    s.out += n
-    return True
+cdef inline bint _skip(Stream* s, int n) noexcept nogil:
+    """Take bits; return whether there are as many."""
+    s.bits >>= n
+    s.n -= n
+    return s.n >= 0
+
+
+cdef inline uint32_t _decode_most(Stream* s, const Tables* tables) noexcept nogil:
+    """Decode as much of a block as is possible in whole words.
+
+    Returns
+    -------
+    int
+        The entry at which it ended, with the flag BLOCK_END or WRONG; 0: there is too little space.
+    """
+    cdef const uint8_t* p = s.p
+    cdef const uint8_t* last = s.end - STEP_INPUT
+    cdef const uint8_t* copied
+    cdef uint8_t* start = s.start
+    cdef uint8_t* out = s.out
+    cdef uint8_t* out_last = s.out_end - STEP_OUTPUT
+    cdef uint8_t* stop
+    cdef uint64_t bits = s.bits, before, word
+    cdef uint32_t n = s.n  # bits; more than these are right, too
+    cdef uint32_t entry, found = 0
+    cdef size_t distance, size
+    bits |= load_u64(p, not LITTLE_HOST) << n
+    p += (63 - n) >> 3
+    n |= 56
+    entry = tables.literals[bits & ((1 << LITERAL_BITS) - 1)]
+    while True:
+        # There are at least 56 bits: enough for three symbols of the first table, and one more entry.
+        before = bits
+        bits >>= <uint8_t> entry
+        n -= <uint8_t> entry
+        if entry & LITERAL:
+            out[0] = <uint8_t> (entry >> VALUE_SHIFT)
+            out += 1
+            entry = tables.literals[bits & ((1 << LITERAL_BITS) - 1)]
+            before = bits
+            bits >>= <uint8_t> entry
+            n -= <uint8_t> entry
+            if entry & LITERAL:
+                out[0] = <uint8_t> (entry >> VALUE_SHIFT)
+                out += 1
+                entry = tables.literals[bits & ((1 << LITERAL_BITS) - 1)]
+                before = bits
+                bits >>= <uint8_t> entry
+                n -= <uint8_t> entry
+        if entry & SMALLER:
+            entry = tables.literals[(entry >> VALUE_SHIFT) + (bits & ((1 << (entry >> CODE_SHIFT & 15)) - 1))]
+            before = bits
+            bits >>= <uint8_t> entry
+            n -= <uint8_t> entry
+        if entry & LITERAL:
+            out[0] = <uint8_t> (entry >> VALUE_SHIFT)
+            out += 1
+            entry = tables.literals[bits & ((1 << LITERAL_BITS) - 1)]
+            bits |= load_u64(p, not LITTLE_HOST) << n
+            p += (63 - n) >> 3
+            n |= 56
+            if p <= last and out <= out_last:
+                continue
+            break
+        if entry & SPECIAL:
+            found = entry
+            break
+        size = (entry >> VALUE_SHIFT) + _extra(before, entry)
+        if n < 28 + LITERAL_BITS:
+            bits |= load_u64(p, not LITTLE_HOST) << n
+            p += (63 - n) >> 3
+            n |= 56
+        entry = tables.distances[bits & ((1 << DISTANCE_TABLE_BITS) - 1)]
+        if entry & SPECIAL:
+            if entry & SMALLER:
+                bits >>= DISTANCE_TABLE_BITS
+                n -= DISTANCE_TABLE_BITS
+                entry = tables.distances[(entry >> VALUE_SHIFT) + (bits & ((1 << (entry >> CODE_SHIFT & 15)) - 1))]
+            if entry & SPECIAL:
+                found = entry
+                break
+        distance = (entry >> VALUE_SHIFT) + _extra(bits, entry)
+        bits >>= <uint8_t> entry
+        n -= <uint8_t> entry
+        if distance > <size_t> (out - start):
+            found = WRONG
+            break
+        # the next entry is looked up while bytes are copied
+        entry = tables.literals[bits & ((1 << LITERAL_BITS) - 1)]
+        bits |= load_u64(p, not LITTLE_HOST) << n
+        p += (63 - n) >> 3
+        n |= 56
+        copied = out - distance
+        stop = out + size
+        if distance >= WORD:
+            memcpy(out, copied, WORD)
+            memcpy(out + WORD, copied + WORD, WORD)
+            out += 2 * WORD
+            copied += 2 * WORD
+            while out < stop:
+                memcpy(out, copied, WORD)
+                out += WORD
+                copied += WORD
+        elif distance == 1:
+            memset(&word, copied[0], WORD)
+            memcpy(out, &word, WORD)
+            memcpy(out + WORD, &word, WORD)
+            out += 2 * WORD
+            while out < stop:
+                memcpy(out, &word, WORD)
+                out += WORD
+        else:
+            while out < stop:  # bytes that are not right yet are copied again
+                memcpy(out, copied, WORD)
+                out += distance
+                copied += distance
+        out = stop
+        if p > last or out > out_last:
+            break
+    s.p, s.out, s.n = p, out, n
+    s.bits = bits & ((<uint64_t> 1 << n) - 1)
+    return found

@@ -7,15 +7,10 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from ..common.filling cimport Search, start_search
-from ..common.inflate cimport inflate_short
-from ..common.inflate_long cimport inflate_long
+from ..common.inflate cimport inflate
 from .placing cimport MAX_RANK, Form, check_part, product, put_part
 
 cnp.import_array()
-
-cdef enum:
-    MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
-    SHORT = 512  # bytes of a stream for which tables take longer than decoding without them
 
 cdef extern from *:
     """
@@ -114,17 +109,10 @@ def put_chunks(
             if inflated is None:
                 chunk = &data[at] if sizes[i] == whole else NULL
             else:
-                chunk = &inflated[0] if _inflate(&data[at], sizes[i], &inflated[0], whole) else NULL
+                chunk = &inflated[0] if inflate(&data[at], sizes[i], &inflated[0], whole) else NULL
             if chunk == NULL:
                 n = i
                 break
             put_part(chunk, chunk_shape, &target[0], whole_shape, &parts[i, 0], rank, form, search_or_none)
             at += sizes[i]
     return n, search.found
-
-
-cdef bint _inflate(const uint8_t* source, int64_t size, uint8_t* target, int64_t n) noexcept nogil:
-    """Decode a zlib stream to exactly `n` bytes; return whether it is right. Bytes may follow it."""
-    if n // MAX_RATIO > size:
-        return False
-    return inflate_short(source, size, target, n) if size <= SHORT else inflate_long(source, size, target, n)

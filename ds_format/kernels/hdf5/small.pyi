@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -19,9 +18,7 @@ class SmallArray:
         is_deflated: bool,
         fill: bytes | None,
     ) -> None: ...
-    def read(
-        self, data: Any, address: int, wanted: NDArray[Any] | None, inflate: Callable[[Any, int], Any]
-    ) -> tuple[NDArray[Any], bool] | None: ...
+    def read(self, data: Any, address: int, wanted: NDArray[Any] | None) -> tuple[NDArray[Any], bool] | None: ...
     def read_listed(
         self,
         data: Buffer | NDArray[Any],
@@ -29,7 +26,6 @@ class SmallArray:
         sizes: NDArray[np.int64],
         masks: NDArray[np.uint32],
         wanted: NDArray[Any] | None,
-        inflate: Callable[[Any, int], Any],
     ) -> tuple[NDArray[Any], bool] | None: ...
 
 def read_small(
@@ -37,5 +33,4 @@ def read_small(
     forms: list[Any],
     addresses: list[Any],
     requests: list[Any],
-    inflate: Callable[[Any, int], Any],
 ) -> tuple[list[Any], list[int], list[int]]: ...

@@ -5,14 +5,13 @@ The filters of chunks are at most "shuffle", then "deflate". Whatever else there
 
 cimport cython
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from ..common.filling cimport Search, copy_and_search, empty, rank_of, search_values, start_search
-from ..common.inflate cimport inflate_short
+from ..common.inflate cimport inflate
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
 from .placing cimport Form, put_part
@@ -20,8 +19,6 @@ from .placing cimport Form, put_part
 cnp.import_array()
 
 cdef enum:
-    MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
-    SHORT = 512  # bytes of a stream for which a library takes longer than this package
     LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
 
 cdef struct Job:
@@ -81,7 +78,7 @@ cdef class SmallArray:
     def __reduce__(self):
         return SmallArray, self.arguments
 
-    def read(self, data, uint64_t address, cnp.ndarray wanted, inflate):
+    def read(self, data, uint64_t address, cnp.ndarray wanted):
         """Return the array, and whether one of some values is in it.
 
         Parameters
@@ -92,8 +89,6 @@ cdef class SmallArray:
             Position of the values, or of the B-tree of version 1 that lists the chunks.
         wanted : (N,) ndarray or None
             Values of the dtype of the array to look for.
-        inflate : callable
-            (bytes, size) → buffer of that size.
 
         Returns
         -------
@@ -105,13 +100,13 @@ cdef class SmallArray:
         cdef Py_buffer view
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            return self.at(<const uint8_t*> view.buf, view.len, address, wanted, inflate)
+            return self.at(<const uint8_t*> view.buf, view.len, address, wanted)
         finally:
             PyBuffer_Release(&view)
 
     def read_listed(
         self, const uint8_t[::1] data not None, const int64_t[::1] numbers not None, const int64_t[::1] sizes not None,
-        const uint32_t[::1] masks not None, cnp.ndarray wanted, inflate,
+        const uint32_t[::1] masks not None, cnp.ndarray wanted,
     ):
         """Return the array of chunks that were listed and read before.
 
@@ -125,7 +120,7 @@ cdef class SmallArray:
             Bytes of each.
         masks : (N,) uint32
             A bit for each filter that a chunk did not go through.
-        wanted, inflate
+        wanted
             As of `read`.
 
         Returns
@@ -156,11 +151,11 @@ cdef class SmallArray:
                 before = numbers[i]
                 at += sizes[i]
             c.n = n
-            return self.assembled(&c, &data[0] if data.shape[0] else NULL, wanted, inflate)
+            return self.assembled(&c, &data[0] if data.shape[0] else NULL, wanted)
         finally:
             free(c.entries)
 
-    cdef object at(self, const uint8_t* data, uint64_t size, uint64_t address, cnp.ndarray wanted, inflate):
+    cdef object at(self, const uint8_t* data, uint64_t size, uint64_t address, cnp.ndarray wanted):
         """Do what `read` does."""
         cdef Segment all_of_it = Segment(0, size, data)
         cdef Known k
@@ -174,7 +169,7 @@ cdef class SmallArray:
         k.segments, k.n, k.size = &all_of_it, 1, size
         try:
             read_btree1(&k, &c, address)
-            return self.assembled(&c, data, wanted, inflate)
+            return self.assembled(&c, data, wanted)
         except EOFError:
             return None
         finally:
@@ -204,10 +199,11 @@ cdef class SmallArray:
                 copy_and_search(data + address, <uint8_t*> cnp.PyArray_DATA(array), count, &search)
         return array, search.found
 
-    cdef object assembled(self, const Chunks* c, const uint8_t* data, cnp.ndarray wanted, inflate):
+    cdef object assembled(self, const Chunks* c, const uint8_t* data, cnp.ndarray wanted):
         """Return the array, and whether a wanted value is there; None if a chunk is damaged, or has a mask."""
         cdef Search search
         cdef Job job
+        cdef Entry one
         cdef Py_ssize_t i
         cdef int axis
         cdef cnp.ndarray array
@@ -219,12 +215,11 @@ cdef class SmallArray:
         job.form = Form(c.size // search.size, search.size, self.is_shuffled, search.swapped)
         for axis in range(c.rank):
             job.shape[axis], job.target_shape[axis] = c.chunk[axis], self.lengths[axis]
-        if not self.is_deflated:
-            inflate = None
         try:
             for i in range(c.n):
-                _set_part(c, c.entries[i].number, &job)
-                if c.entries[i].mask or not _put_chunk(&job, data + c.entries[i].offset, c.entries[i].size, inflate):
+                one = c.entries[i]
+                _set_part(c, one.number, &job)
+                if one.mask or not _put_chunk(&job, data + one.offset, one.size, self.is_deflated):
                     return None
         finally:
             free(job.buffer)
@@ -232,7 +227,7 @@ cdef class SmallArray:
         return array, search.found
 
 
-def read_small(data, list forms not None, list addresses not None, list requests not None, inflate):
+def read_small(data, list forms not None, list addresses not None, list requests not None):
     """Read several datasets of a file in one call.
 
     Parameters
@@ -246,8 +241,6 @@ def read_small(data, list forms not None, list addresses not None, list requests
     requests : list of ((tuple, ndarray or None) or None)
         The shape of the array, and the values to look for, as of `SmallArray.read`. None, or another shape than the
         form has: it is not read here.
-    inflate
-        As of `SmallArray.read`.
 
     Returns
     -------
@@ -270,7 +263,7 @@ def read_small(data, list forms not None, list addresses not None, list requests
         for i in range(n):
             form, request, one = forms[i], requests[i], None
             if form is not None and request is not None and addresses[i] is not None and request[0] == form.shape:
-                one = form.at(<const uint8_t*> view.buf, view.len, addresses[i], request[1], inflate)
+                one = form.at(<const uint8_t*> view.buf, view.len, addresses[i], request[1])
             if one is None:
                 left.append(i)
                 continue
@@ -318,34 +311,24 @@ cdef void _set_part(const Chunks* c, uint64_t number, Job* job) noexcept:
         job.part[2 * c.rank + axis] = first
 
 
-cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, inflate) except -1:
+cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, bint is_deflated) except -1:
     """Put the values of a chunk to their places; return whether the chunk is right."""
-    cdef Py_buffer view
     cdef bint is_right
-    if inflate is None:
+    if not is_deflated:
         if size == job.size:
             _place(job, start)
         return size == job.size
-    if job.size // MAX_RATIO > size:
-        return False
-    if size <= SHORT:
+    if job.buffer == NULL:
+        job.buffer = <uint8_t*> malloc(job.size)
         if job.buffer == NULL:
-            job.buffer = <uint8_t*> malloc(job.size)
-            if job.buffer == NULL:
-                raise MemoryError
-        is_right = inflate_short(start, size, job.buffer, job.size)
-        if is_right:
-            _place(job, job.buffer)
-        return is_right
-    try:
-        inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), job.size)
-    except Exception:
-        return False  # the general way reads it again and names the fault
-    PyObject_GetBuffer(inflated, &view, PyBUF_SIMPLE)
-    is_right = <uint64_t> view.len == job.size
+            raise MemoryError
+    if job.size <= LITTLE:
+        is_right = inflate(start, size, job.buffer, job.size)
+    else:
+        with nogil:
+            is_right = inflate(start, size, job.buffer, job.size)
     if is_right:
-        _place(job, <const uint8_t*> view.buf)
-    PyBuffer_Release(&view)
+        _place(job, job.buffer)
     return is_right
 
 

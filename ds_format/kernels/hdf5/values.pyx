@@ -334,8 +334,8 @@ cdef class Values:
         cdef Py_ssize_t i
         cdef list texts
         cdef bint is_one = not space.is_null and (space.rank == 0 or (self.netcdf and space.rank == 1 and length == 1))
-        if type_.kind > STRING or space.rank > 1:
-            return self._record(k, type_, space, p)
+        if type_.kind > STRING or space.rank > 1 or (self.netcdf and type_.kind == NUMBER and type_.code == "f2"):
+            return self._record(k, type_, space, p)  # netCDF has no such numbers
         if type_.kind == NUMBER:
             if space.is_null and not self.netcdf:
                 return None

@@ -145,6 +145,8 @@ def attribute(name: str, value: Any) -> Callable[[Any], None]:
         (other_filter, r"with the filters \[32000\]"),
         (attribute("flag", True), 'the attribute "flag"'),
         (attribute("table", np.ones((2, 2))), 'the attribute "table"'),
+        (attribute("half", np.float16(1)), 'the attribute "half"'),
+        (attribute("halves", np.ones(2, "f2")), 'the attribute "halves"'),
         (attribute("_ARRAY_DIMENSIONS", "x"), "a reserved name"),
         (attribute("e\u0301", 1), "normalization form C"),
         (attribute("a" * 256, 1), "more than 255 bytes"),
