@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import hdf5
-from ..base import signatures
+from ..base import signatures, threads
 from ..base.once import once
 from ..base.text import escape
 from ..body import Address, Opened
@@ -169,6 +169,12 @@ def _slabs_in_file(variable: FileVariable, index: tuple[Any, ...] | None) -> Ite
         yield (*slices, *characters)
 
 
+MIN_CHUNK = 64 * 1024
+"""Bytes of a chunk for which another thread is worth while."""
+MAX_CHUNK = 16 * 1024 * 1024
+"""Bytes of a chunk that is read while others wait to be used."""
+
+
 class HDF5Values(NativeValues):
     """Reads values of an HDF5 file; a library reads slabs that are `hdf5.Unusual`.
 
@@ -207,9 +213,11 @@ class HDF5Values(NativeValues):
             return None  # the slower way tells the reason
 
     def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
-        """Return several variables, as many as possible by one call of the kernel."""
+        """Return several variables: those of a file in memory by one call of the kernel, others in threads."""
         if self._body.memory is None:
-            return super().read_each(variables, places)
+            return (
+                self._read_chunks(variables, places) if not self._body.is_far else super().read_each(variables, places)
+            )
         variables, places = [*variables], places if isinstance(places, hdf5.DatasetPlaces) else [*places]
         arrays: list[Any]
         requests = [(each.shape, each.sought) if each.shape and each.kind == "number" else None for each in variables]
@@ -219,6 +227,29 @@ class HDF5Values(NativeValues):
         for i in left:
             arrays[i] = self.read_whole(variables[i], places[i])
         return arrays
+
+    def _read_chunks(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
+        """Return several variables. Threads share those that are one chunk each; they share the chunks of others."""
+        variables, places = [*variables], [*places]
+        known: dict[int, tuple[NDArray[Any], bool] | None] = {}
+        chunks = [
+            i
+            for i, (variable, place) in enumerate(zip(variables, places, strict=True))
+            if variable.kind == "number" and MIN_CHUNK <= place.size <= MAX_CHUNK and place.is_one_chunk
+        ]
+
+        def read(first: int, last: int) -> None:
+            for i in chunks[first:last]:
+                known[i] = self._whole(variables[i], places[i])
+
+        if len(chunks) > 1:
+            threads.each(read, len(chunks), 1)
+        for i, (variable, place) in enumerate(zip(variables, places, strict=True)):
+            found = known.pop(i, None)
+            if found is None:
+                yield self.read_whole(variable, place)
+            else:
+                yield self._finished(variable, *found) if found[1] else found[0]
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:

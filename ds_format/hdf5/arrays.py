@@ -67,6 +67,12 @@ class DatasetPlace:
     chunks: StoredChunks | None = field(default=None, compare=False)
     """None: the index was not read yet."""
 
+    @property
+    def is_one_chunk(self) -> bool:
+        """Whether all values are in one chunk, so that threads do not share the work of reading them."""
+        chunk = self.layout.chunk
+        return chunk is not None and all(n <= step for n, step in zip(self.shape, chunk, strict=True))
+
     def moved(self, layout: HDF5Layout) -> DatasetPlace:
         """Return the place of a dataset that differs only in where its layout says that values are."""
         return DatasetPlace(
