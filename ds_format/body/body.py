@@ -444,7 +444,7 @@ class MemoryBody(Body):
         return memoryview(self.memory)[offset : offset + size]
 
 
-def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0) -> Body:
+def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0, whole: int = 0) -> Body:
     """Open a file, and read its first bytes: in one call of the kernel, which closes a file that is read whole.
 
     Parameters
@@ -454,6 +454,8 @@ def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0) -> Body:
         Bytes that are read. A file that has no more is in memory.
     last : int
         Bytes from the end that come with the first ones if the file is elsewhere.
+    whole : int
+        Bytes up to which a local file is read whole, if it has more than `first`.
 
     Raises
     ------
@@ -466,7 +468,7 @@ def open_body(path: Any, first: int = FIRST_SIZE, last: int = 0) -> Body:
         body: Body = path.open(first, last)
         return body
     try:
-        opened = files.open_first(path, first)
+        opened = files.open_first(path, max(first, whole), first)
     except FileNotFoundError as error:
         raise explained(error) from None
     return opened_body(path_text(path), opened)

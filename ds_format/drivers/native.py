@@ -214,23 +214,27 @@ class HDF5Values(NativeValues):
 
     def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
         """Return several variables: those of a file in memory by one call of the kernel, others in threads."""
-        if self._body.memory is None:
-            return (
-                self._read_chunks(variables, places) if not self._body.is_far else super().read_each(variables, places)
-            )
+        if self._body.is_far:
+            return super().read_each(variables, places)
         variables, places = [*variables], places if isinstance(places, hdf5.DatasetPlaces) else [*places]
-        arrays: list[Any]
+        if self._body.memory is None:
+            return self._read_chunks(variables, [*places])
         requests = [(each.shape, each.sought) if each.shape and each.kind == "number" else None for each in variables]
+        if self._body.size > FIRST_SIZE:
+            requests = [
+                each if each and place.size < MIN_CHUNK else None for each, place in zip(requests, places, strict=True)
+            ]
         arrays, sought, left = hdf5.small_values(self._body, places, requests)
         for i in sought:
             arrays[i] = self._finished(variables[i], arrays[i], True)
-        for i in left:
-            arrays[i] = self.read_whole(variables[i], places[i])
+        if left:
+            others = self._read_chunks([variables[i] for i in left], [places[i] for i in left])
+            for i, array in zip(left, others, strict=True):
+                arrays[i] = array
         return arrays
 
-    def _read_chunks(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
-        """Return several variables. Threads share those that are one chunk each; they share the chunks of others."""
-        variables, places = [*variables], [*places]
+    def _read_chunks(self, variables: list[FileVariable], places: list[Any]) -> Iterator[Any]:
+        """Yield several variables. Threads share those that are one chunk each; they share the chunks of others."""
         known: dict[int, tuple[NDArray[Any], bool] | None] = {}
         chunks = [
             i

@@ -176,6 +176,17 @@ def test_the_first_bytes_of_a_larger_file(files: Any, limit: int, tmp_path: Path
 
 
 @both
+@pytest.mark.parametrize("first", [0, 2])
+def test_fewer_first_bytes_of_a_larger_file(files: Any, first: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"hello")
+    fd, size, data, _ = files.open_first(path, 4, first)
+    os.close(fd)
+    assert (size, data) == (5, bytearray(b"hello"[:first]))
+    assert files.open_first(path, 5, first)[:3] == (-1, 5, bytearray(b"hello"))
+
+
+@both
 def test_the_first_bytes_of_a_file_that_ends_before_its_size(files: Any) -> None:
     """As one does that is cut while it is read: those of the kernel of Linux say that they have a whole page."""
     path = Path("/sys/kernel/mm/transparent_hugepage/enabled")

@@ -21,6 +21,8 @@ from .hdf5.source import WholeNetCDF4File, opened as opened_hdf5
 from .header import title_of
 from .whole import WholeFile, WholeFileRow
 
+ALL_SIZE = 1024 * 1024
+"""Bytes of a file that is read by one call if all of its variables are wanted."""
 HDF5_START = hdf5.SIGNATURE[: len(classic.MAGIC[0])]
 KINDS: dict[bytes, type[Any]] = {**dict.fromkeys(classic.MAGIC, WholeClassicFile), HDF5_START: WholeNetCDF4File}
 """Classes of files, by their first four bytes."""
@@ -89,7 +91,7 @@ def read(
     """
     if strings:
         return None
-    body = open_body(path, WHOLE_SIZE, WHOLE_SIZE)
+    body = open_body(path, WHOLE_SIZE, WHOLE_SIZE, ALL_SIZE if keys is None else 0)
     kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
     if kind is None:
         return body
@@ -106,7 +108,7 @@ def read(
 
 def read_small(path: Any, limit: int) -> tuple[dict[str, Any], Metadata, int] | Body:
     """Read a small file without the library; see `Driver.read_small`."""
-    body = open_body(path)
+    body = open_body(path, whole=ALL_SIZE)
     kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
     if kind is None or body.size > limit:
         return body

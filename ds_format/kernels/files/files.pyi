@@ -3,7 +3,9 @@ from typing import Any, Final, Self, final
 
 __pyx_capi__: Final[dict[str, object]]
 
-def open_first(path: str | bytes | PathLike[str] | PathLike[bytes], limit: int) -> tuple[int, int, bytearray, int]: ...
+def open_first(
+    path: str | bytes | PathLike[str] | PathLike[bytes], limit: int, first: int = -1
+) -> tuple[int, int, bytearray, int]: ...
 
 @final
 class Vectors:

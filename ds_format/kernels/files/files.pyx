@@ -143,7 +143,7 @@ cdef bytearray _opened(
     return data
 
 
-def open_first(object path not None, Py_ssize_t limit):
+def open_first(object path not None, Py_ssize_t limit, Py_ssize_t first=-1):
     """Open a file, and read its first bytes: open, fstat, read. Close it if these are all bytes.
 
     Parameters
@@ -151,6 +151,8 @@ def open_first(object path not None, Py_ssize_t limit):
     path : str, bytes or PathLike
     limit : int
         Maximum number of bytes to read.
+    first : int, optional
+        Bytes to read from the start of a file that has more. Default: the limit.
 
     Returns
     -------
@@ -174,7 +176,7 @@ def open_first(object path not None, Py_ssize_t limit):
     cdef int fd
     cdef Py_ssize_t size
     cdef int64_t changed
-    cdef bytearray data = _opened(path, limit, limit, &fd, &size, &changed)
+    cdef bytearray data = _opened(path, limit, limit if first < 0 else first, &fd, &size, &changed)
     return fd, size, data, changed
 
 

@@ -31,11 +31,11 @@ def read_file(path: Any, limit: int) -> bytearray | None:
 
 def read_or_open(path: Any, limit: int, first: int) -> bytearray | tuple[int, int, bytearray, int]:
     """Read a whole file, or open one with more than `limit` bytes and read its `first` bytes; see `open_first`."""
-    fd, size, data, changed = open_first(path, limit)
-    return data if fd < 0 else (fd, size, data[:first], changed)
+    opened = open_first(path, limit, first)
+    return opened[2] if opened[0] < 0 else opened
 
 
-def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
+def open_first(path: Any, limit: int, first: int = -1) -> tuple[int, int, bytearray, int]:
     """Open a file, and read its first bytes; see `files.open_first`.
 
     Return the descriptor (-1: the file is closed, since these are all bytes), the size, the bytes, and the time of the
@@ -44,10 +44,11 @@ def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
     fd, before = _open_regular(path)
     try:
         for _ in range(TRIES):
-            data = bytearray(min(before.st_size, limit))
+            is_larger = before.st_size > limit
+            data = bytearray(min(before.st_size, first if is_larger and first >= 0 else limit))
             del data[read_at(fd, 0, data) :]
             after = os.fstat(fd)
-            if before.st_size > limit or (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
+            if is_larger or (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
                 break
             before = after
         else:
