@@ -22,7 +22,7 @@ from .header import title_of
 from .whole import WholeFile, WholeFileRow
 
 ALL_SIZE = 1024 * 1024
-"""Bytes of a file that is read by one call if all of its variables are wanted."""
+"""Bytes of a file that is read by one call if all of it is read."""
 HDF5_START = hdf5.SIGNATURE[: len(classic.MAGIC[0])]
 KINDS: dict[bytes, type[Any]] = {**dict.fromkeys(classic.MAGIC, WholeClassicFile), HDF5_START: WholeNetCDF4File}
 """Classes of files, by their first four bytes."""
