@@ -103,6 +103,14 @@ def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> 
     same(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
 
 
+@pytest.mark.usefixtures("scheduler")
+def test_an_empty_variable_may_be_the_last(tmp_path: Path) -> None:
+    arrays = {"scalar": np.array(1, "f4"), "empty": da.zeros(0, dtype="f8")}
+    write(tmp_path / "a.ds", arrays, meta={key: {} for key in arrays})
+    assert ds.read(tmp_path / "a.ds")["scalar"] == 1
+    assert ds.verify(tmp_path / "a.ds") == []
+
+
 def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert list(found) == list(expected)
     assert found["."] == expected["."]

@@ -182,8 +182,12 @@ def _described(key: str, array: Any, entry: Mapping[str, Any]) -> tuple[VarHeade
 
 
 def aligned(offset: int, size: int, item_size: int) -> int:
-    """Return the first offset from `offset` on at which a variable of `size` bytes may begin."""
-    return offset + -offset % (ALIGNMENT if size >= LARGE_SIZE else item_size)
+    """Return the first offset from `offset` on at which a variable of `size` bytes may begin.
+
+    A variable without bytes begins anywhere: padding before it would be after the last byte of the file.
+    """
+    step = ALIGNMENT if size >= LARGE_SIZE else item_size if size else 1
+    return offset + -offset % step
 
 
 LARGEST = (1 << 63) - 1
@@ -270,7 +274,7 @@ class Plan:
         length = (math.prod(size) * ds_type.bits + 7) // 8
         offset = self.place_near(name, length)
         if offset is None:
-            offset = end + -end % ALIGNMENT - self.body
+            offset = end + (-end % ALIGNMENT if length else 0) - self.body
         return VarHeader(ds_type, size, offset, length, not ds_type.ordered)
 
     def place_near(self, name: str, size: int) -> int | None:

@@ -173,7 +173,7 @@ cdef int _put_array(Region* region, list buffers, cnp.ndarray array, int64_t off
 
 cdef inline int64_t _aligned(int64_t offset, Py_ssize_t size, Py_ssize_t item_size) noexcept:
     """Return the first offset from `offset` on at which a variable may begin."""
-    cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size
+    cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size if size else 1
     return (offset + step - 1) // step * step
 
 
