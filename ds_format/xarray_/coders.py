@@ -186,7 +186,8 @@ def masked_view(
     if ds_type.is_string:
         return _text(name, type_name, attrs, missing, masks)
     if type_name == "bool":
-        return _flags(name, attrs, missing, masks)
+        is_unwritten = is_filled and not default_is_missing and attrs.keys().isdisjoint(SENTINEL_ATTRIBUTES)
+        return _flags(name, attrs, missing, masks, is_unwritten)
     told = [key for key in SENTINEL_ATTRIBUTES if key in attrs and _fits(attrs[key], dtype)]
     encoding: dict[str, Any] = {"dtype": dtype}
     # netCDF4 shows this for unwritten values, if `missing_value` names another number
@@ -262,19 +263,23 @@ def _text(name: str, type_name: str, attrs: dict[str, Any], missing: bool, masks
     return MaskedView(Shown(name, dtype, stored, None, stored), dtype, {**attrs, FILL_ATTRIBUTE: fill}, {})
 
 
-def _flags(name: str, attrs: dict[str, Any], missing: bool, masks: bool) -> MaskedView:
-    """Return the view of booleans: objects, or as in a NetCDF file int8, where values are missing."""
+def _flags(name: str, attrs: dict[str, Any], missing: bool, masks: bool, is_unwritten: bool) -> MaskedView:
+    """Return the view of booleans: objects, or as in a NetCDF file int8, where values are missing.
+
+    If these are only values that the NetCDF library left unwritten, the view is of booleans. They are true, because
+    their mark is not 0.
+    """
     dtype: np.dtype[Any] = np.dtype(np.bool_)
-    if not missing:
-        return MaskedView(Shown(name, dtype), dtype, attrs, {"dtype": dtype})
-    kept = {key: value for key, value in attrs.items() if key not in SENTINEL_ATTRIBUTES}
+    if not missing or is_unwritten:
+        return MaskedView(Shown(name, dtype, True), dtype, attrs, {"dtype": dtype})
     if masks:
+        kept = {key: value for key, value in attrs.items() if key not in SENTINEL_ATTRIBUTES}
         encoding = {key: attrs[key] for key in SENTINEL_ATTRIBUTES if key in attrs}
         dtype = np.dtype("O", metadata={OBJECTS: "bool"})
         return MaskedView(Shown(name, dtype, np.nan), dtype, kept, {**encoding, MARK: "bool"})
     dtype = np.dtype(np.int8)
     fill = next(iter(fitting(attrs.get(FILL_ATTRIBUTE), dtype)), default_fill(dtype))
-    return MaskedView(Shown(name, dtype, fill), dtype, {**kept, FILL_ATTRIBUTE: fill}, {"dtype": dtype})
+    return MaskedView(Shown(name, dtype, fill), dtype, {**attrs, FILL_ATTRIBUTE: fill}, {"dtype": dtype})
 
 
 OBJECT_DTYPES: dict[type, np.dtype[Any]] = {

@@ -6,9 +6,8 @@ import contextlib
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from xarray import Dataset, DataTree
@@ -25,7 +24,6 @@ from ..dataset import as_array
 from ..drivers.base import OBJECT_SIZE, Readable
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
-from ..model.missing import SENTINEL_ATTRIBUTES
 from ..views import subset
 from . import reading
 from .coders import OBJECTS, refusal
@@ -147,42 +145,9 @@ def _opened(path: Any) -> Iterator[Any]:
         source.close()
 
 
-@dataclass(frozen=True)
-class Flags:
-    """Booleans of a NetCDF file that names no mark of missing values, which are never missing for xarray.
-
-    Attributes
-    ----------
-    stored : Readable
-        They are masked where the NetCDF library left them unwritten.
-    """
-
-    stored: Readable
-
-    missing: ClassVar[bool] = False
-
-    @property
-    def shape(self) -> tuple[int, ...] | None:
-        """None: no data."""
-        return self.stored.shape
-
-    @property
-    def type(self) -> str | None:
-        """Name of the ds type."""
-        return self.stored.type
-
-    def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Return the variable, or a part of it. The mark of what was not written is not 0."""
-        values = self.stored.read(index)
-        return np.ma.filled(values, True)
-
-
 def _handle(source: Any, held: Mapping[str, Readable], key: str) -> Readable:
     """Return what reads a variable for xarray."""
-    entry = source.meta[key]
-    found = held[key] if key in held else source.handle(key)
-    is_flag = not isinstance(source, DsSource) and entry.get(".type") == "bool"
-    return Flags(found) if is_flag and entry.keys().isdisjoint(SENTINEL_ATTRIBUTES) else found
+    return held[key] if key in held else source.handle(key)
 
 
 def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[str, Readable]:

@@ -98,9 +98,13 @@ def test_unwritten_flags_of_a_netcdf_file(tmp_path):
         file.createVariable("flags", "i1", ("i",)).setncattr("dtype", "bool")
         file["flags"][:2] = [0, 1]
     with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4") as expected:
-        found = xr.open_dataset(tmp_path / "a.nc", engine="ds")
-        xr.testing.assert_identical(found, expected)
-        assert (found["flags"].dtype, found["flags"].values.tolist()) == (bool, [False, True, True, True])
+        ds.convert(tmp_path / "a.nc", tmp_path / "a.ds")
+        for path in (tmp_path / "a.nc", tmp_path / "a.ds"):
+            for found in (xr.open_dataset(path, engine="ds"), ds.open_many(path, "i")):
+                xr.testing.assert_identical(found, expected)
+                assert (found["flags"].dtype, found["flags"].values.tolist()) == (bool, [False, True, True, True])
+            found = xr.open_dataset(path, engine="ds", default_fill="missing")
+            assert found["flags"].isnull().values.tolist() == [False, False, True, True]
 
 
 def test_groups_are_what_the_netcdf_file_has(tmp_path):
