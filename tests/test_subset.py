@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import cftime  # type: ignore[import-untyped]
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, strategies as st
 
 import ds_format as ds
+from ds_format import timeaxis
 from ds_format.kernels.files import ranges
 from ds_format.model.index import normalize, take
 from ds_format.model.selection import Selection
@@ -124,6 +127,28 @@ def test_times_become_julian_dates(path: Path) -> None:
     with open_subset(path, Selection(jd=True)) as subset:
         assert next(subset.blocks("time")).tolist() == ds.read(path, jd=True)["time"].tolist()
         assert subset.read("time", (range(1),)).tolist() == [2451544.5]
+
+
+@pytest.mark.parametrize("jd", [False, True])
+@pytest.mark.parametrize("start", ["1582-09-20", "2000-02-20", "1500-02-20", "-0001-12-20"])
+@pytest.mark.parametrize("calendar", ["standard", "proleptic_gregorian", "julian", "360_day", "noleap", "all_leap"])
+@pytest.mark.filterwarnings("ignore:.*stays as it is", "ignore::cftime.CFWarning")
+def test_text_is_a_date_of_the_calendar_as_in_an_index_of_xarray(
+    calendar: str, start: str, jd: bool, tmp_path: Path
+) -> None:
+    units, values = f"hours since {start}", np.arange(6, 720, 12)
+    attributes = {".dims": ["t"], "units": units, "calendar": calendar}
+    ds.write(tmp_path / "a.ds", {"t": values, "x": values, ".": {"t": attributes, "x": {".dims": ["t"]}}})
+    index = xr.CFTimeIndex(cftime.num2date(values, units, calendar))
+    texts = timeaxis.to_iso(values, units, calendar)
+    assert [text.lstrip("-0") for text in texts] == [date.isoformat().lstrip("-0") for date in index]
+    for i, j in ((0, 4), (7, 30), (15, 46), (28, 58)):
+        low, high = (texts[k].partition("T")[0] for k in (i, j))
+        found = ds.read(tmp_path / "a.ds", "x", between={"t": (low, high)}, jd=jd)["x"]
+        assert found.tolist() == values[i - i % 2 : j - j % 2].tolist()
+        if start[0] != "-":  # xarray parses no such text
+            assert found.tolist() == values[index.slice_indexer(low, f"{high}T00:00:00")].tolist()
+        assert ds.read(tmp_path / "a.ds", "x", at={"t": texts[j]}, jd=jd)["x"] == values[j]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,12 @@ from ..errors import DriverError, DsError, UnsupportedError
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
 from ..timeaxis import JD_CALENDAR, JD_UNITS, claims_time, from_julian, to_iso
-from ..timeaxis.calendars import is_of_models
 from ..timeaxis.units import decode
 from ..views.subset import Path
 
 CODED = ("times", "time_units", "calendar")
+OF_TEXT = ("standard", "proleptic_gregorian", "tai")
+"""Calendars in which readers of text expect present dates. Text of any other one keeps the attribute."""
 """Options for the encoding of times. They are not passed to the format."""
 
 
@@ -204,7 +205,7 @@ class Coding:
                 self.unclear.append(error.at(variable=unescape(key)))
                 continue
             dropped = {"units", ".time", *packing.OF_PACKED}
-            if not is_of_models(axis.calendar):
+            if axis.calendar in OF_TEXT:
                 dropped.add("calendar")
             stored = {name: value for name, value in entry.items() if name not in dropped}
             stored[".type"] = "unicode"

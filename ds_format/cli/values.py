@@ -166,7 +166,7 @@ COMMANDS = {
             ("INPUT", "The file."),
         ),
         options=(
-            Option("h", "Print times as ISO 8601 text, rounded to seconds."),
+            Option("h", "Print times as ISO 8601 text, rounded to seconds. Dates are those of the file's calendar."),
             Option("jd", "Print times as Julian dates."),
             Option("n", "Do not print the line of names."),
         ),

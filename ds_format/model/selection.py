@@ -246,7 +246,8 @@ def nearest(data: Any, value: Any, attributes: Mapping[str, Any], warn: Warn | N
     ----------
     data : (n,) array or MaskedArray
     value : number, str, date, or list of these
-        Text is a time in ISO 8601, unless the data are text. Then it must equal one of them.
+        Text is a time as in ISO 8601, in the calendar of the data, and so is a date. If the data are text, it must
+        equal one of them.
     attributes : dict
         Attributes of the variable. Times are converted by `units` and `calendar`.
     warn : callable, optional
@@ -446,8 +447,9 @@ def _in_units(value: Any, array: Any, attributes: Mapping[str, Any], *, end: boo
         return value
     if not timeaxis.is_time(attributes):
         raise UnsupportedError(f"found {value!r}, but the variable has no units of time")
-    date = timeaxis.whole_date(str(value), end=end and isinstance(value, str))
+    calendar = attributes.get("calendar")
+    date = timeaxis.whole_date(str(value), calendar, end=end and isinstance(value, str))
     try:
-        return timeaxis.from_iso(date, attributes["units"], attributes.get("calendar"))
+        return timeaxis.from_iso(date, attributes["units"], calendar)
     except ValueError as error:
         raise error if isinstance(error, UnsupportedError) else UnsupportedError(str(error)) from None

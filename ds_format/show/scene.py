@@ -1,11 +1,12 @@
 """The scene of one variable: a line or a map, with axes of numbers or dates.
 
-Dates of the real world are NumPy dates. Dates in calendars of models (360_day, noleap, all_leap) are days counted in
-that calendar, so that such an axis can have a 30 February.
+Dates are those of the file's calendar. Where they are dates of ISO 8601, too, they are NumPy dates, otherwise days
+counted in that calendar, so that such an axis can have a 30 February.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ class Axis(NamedTuple):
     downward: bool = False
     """Whether it increases downwards, as depth does."""
     calendar: str = ""
-    """A calendar of models, which NumPy does not have. Values are then days from `timeaxis.calendars.count`."""
+    """A calendar that NumPy does not have. Values are then days from `timeaxis.calendars.count`."""
 
 
 class Grid(NamedTuple):
@@ -103,8 +104,8 @@ def heading(scene: Line | Map) -> str:
 
 UNIX_EPOCH = 2_440_588
 """Julian day number of 1970-01-01."""
-FIRST_DATE, LAST_DATE = np.datetime64("0001-01-02", "ms"), np.datetime64("9999-12-30", "ms")
-"""Dates whose year has four digits."""
+FIRST_DAY, LAST_DAY = 1_721_427, 5_373_483
+"""Julian day numbers of 0001-01-02 and 9999-12-30. Their years have four digits in all real calendars."""
 SECONDS = 86_400
 """Fractions of a day."""
 
@@ -133,14 +134,15 @@ def time_axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, 
         days, seconds = split(present, scale)
     except UnsupportedError:
         return None
-    if calendars.is_of_models(scale.calendar):
+    some = days[~missing]
+    is_of_models = calendars.is_of_models(scale.calendar)
+    if some.size and not is_of_models and (some.min() < FIRST_DAY or some.max() > LAST_DAY):
+        return None
+    if not calendars.is_of_iso(scale.calendar, some):
         return Axis(label, np.where(missing, np.nan, days + seconds / SECONDS), "time", calendar=scale.calendar)
     since = (days - UNIX_EPOCH) * DAY + np.round(seconds * 1000).astype(np.int64)
     dates = since.astype("M8[ms]")
     dates[missing] = np.datetime64("NaT", "ms")
-    some = dates[~missing]
-    if some.size and (some.min() < FIRST_DATE or some.max() > LAST_DATE):
-        return None
     return Axis(label, dates, "time")
 
 
@@ -156,7 +158,7 @@ def axis_text(axis: Axis, value: Any) -> str:
 
 
 def date_text(day: float, calendar: str, *, has_time: bool) -> str:
-    """Return the date, and the time of day if it is not 0, of a day in a calendar of models."""
+    """Return the date, and the time of day if `has_time`, of a day counted in a calendar."""
     minutes = round(day * 1440)
     year, month, of_month = (int(part[0]) for part in calendars.civil(np.array([minutes // 1440]), calendar))
     date = f"{calendars.year_text(year)}-{month:02}-{of_month:02}"
@@ -164,7 +166,7 @@ def date_text(day: float, calendar: str, *, has_time: bool) -> str:
 
 
 def date_ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[float], list[str]]:
-    """Return positions and labels of ticks between two days of a calendar of models.
+    """Return positions and labels of ticks between two days counted in a calendar.
 
     Ticks are first days of years or of months, days or hours, at most `most` of them.
 
@@ -200,21 +202,27 @@ def _possible_ticks(low: float, high: float, calendar: str, most: int) -> Iterat
             yield [(day, date_text(day, calendar, has_time=True)) for day in days]
     if high - low < 10 * room:
         for step in STEPS_OF_DAYS:
-            months = _firsts(first, last, range(1, 13), calendar)
-            starts = {day + i for day, _ in months for i in range(0, 31 if step == 1 else 28, step)}
+            months = [day for day, _ in _firsts(first, last, range(1, 13), calendar)]
+            # October 1582 has 21 days
+            lengths = [min(31 if step == 1 else 28, end - day) for day, end in itertools.pairwise(months)] + [31]
+            starts = {day + i for day, length in zip(months, lengths, strict=True) for i in range(0, int(length), step)}
             yield [(day, date_text(day, calendar, has_time=False)) for day in sorted(starts)]
     if last - first < room:
         for step in STEPS_OF_MONTHS:
             yield _firsts(first, last, range(1, 13, step), calendar)
     for step in STEPS_OF_YEARS:
         if (last - first) // step <= room:
-            years = range(-(-first // step) * step, last + 1, step)
+            years = _years(-(-first // step) * step, last, calendar, step)
             yield [(float(calendars.count(year, 1, 1, calendar)), calendars.year_text(year)) for year in years]
 
 
 def _firsts(first: int, last: int, months: range, calendar: str) -> list[tuple[float, str]]:
     return [
         (float(calendars.count(year, month, 1, calendar)), f"{calendars.year_text(year)}-{month:02}")
-        for year in range(first, last + 1)
+        for year in _years(first, last, calendar)
         for month in months
     ]
+
+
+def _years(first: int, last: int, calendar: str, step: int = 1) -> list[int]:
+    return [year for year in range(first, last + 1, step) if year or calendars.has_year_0(calendar)]

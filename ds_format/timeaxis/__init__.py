@@ -3,7 +3,8 @@
 A time is a day of its calendar, counted in integers, and the seconds since midnight. Real calendars (standard,
 proleptic Gregorian, Julian, TAI) share one count, the Julian day number. Calendars of models (360_day, noleap,
 all_leap) have their own counts. Converting from or to these keeps year, month, day and time of day, as ds-format 5.0.2
-does. A date that the other calendar does not have, such as 30 February, is an error.
+does. A date that the other calendar does not have, such as 30 February, is an error. Text is a date of the calendar of
+the values, as in cftime.
 
 ::
 
@@ -17,7 +18,7 @@ Sources: CF conventions 1.12, section 4.4; cftime for the syntax of units.
 from __future__ import annotations
 
 from .axes import convert, from_iso, from_julian, time_dt, to_iso, to_julian, whole_date
-from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, is_time
+from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, dated_julian, is_time
 
 __all__ = [
     "JD_CALENDAR",
@@ -25,6 +26,7 @@ __all__ = [
     "calendar_of_its_own",
     "claims_time",
     "convert",
+    "dated_julian",
     "from_iso",
     "from_julian",
     "is_time",

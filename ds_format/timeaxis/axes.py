@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
-from .calendars import between, check_begin, civil, count, is_of_models, year_text
+from .calendars import between, check_begin, civil, count, has_year_0, is_of_models, main_name, year_text
 from .units import DAY, JD_CALENDAR, JD_UNITS, SECOND, TimeUnits, decode, parse_iso
 
 FARTHEST = 365_250_000
@@ -209,8 +209,8 @@ def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
         Times; Julian dates by default.
     units : str
     calendar : str, optional
-        None is `standard`. Dates in the text are in the calendar 360_day, noleap or all_leap if `calendar` is one of
-        these. Otherwise they are in the proleptic Gregorian calendar, as ISO 8601 requires.
+        None is `standard`. Dates in the text are dates of this calendar. In `standard` those before 1582-10-15 are
+        in the Julian calendar, without a year 0; ISO 8601 itself has only `proleptic_gregorian`.
     fractions : bool
         Write fractions of seconds, with 3, 6 or 9 digits in all texts. Rounding errors are not written.
 
@@ -276,8 +276,7 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     ----------
     text : str
         A date, or a date and a time after `T` or a blank. Seconds, or minutes and seconds, can be omitted. The time is
-        UTC, unless it ends with an offset such as `+01:00`. Years can have a sign. The date is in the calendar 360_day,
-        noleap or all_leap if `calendar` is one of these, and otherwise in the proleptic Gregorian calendar.
+        UTC, unless it ends with an offset such as `+01:00`. Years can have a sign. The date is in `calendar`.
     units : str
         Units of the result. The default is a Julian date.
     calendar : str, optional
@@ -305,7 +304,7 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     axis = decode(units, calendar)
     try:
         date = parse_iso(text)
-        day = count(*date[:3], axis.calendar if is_of_models(axis.calendar) else JD_CALENDAR)
+        day = count(*date[:3], axis.calendar)
         check_begin(day, axis.calendar)
     except UnsupportedError as error:
         raise ValueError(f'found the time "{text}": {error.message}') from None
@@ -315,13 +314,17 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
 _YEAR_OR_MONTH = re.compile(r"(\d{4}|[+-]\d{4,6})(?:-(\d{1,2}))?", re.ASCII)
 
 
-def whole_date(text: str, *, end: bool = False) -> str:
+def whole_date(text: str, calendar: str | None = None, *, end: bool = False) -> str:
     """Return the first day of a year or month, or with `end` the first day after it. Other text is returned unchanged.
+
+    `calendar` is that of the date, as an attribute that can be decoded; None is `standard`.
 
     Examples
     --------
     >>> whole_date("1900"), whole_date("1900-12", end=True), whole_date("1900-12-24")
     ('1900-01-01', '1901-01-01', '1900-12-24')
+    >>> whole_date("-0001", "julian", end=True)
+    '0001-01-01'
     """
     found = _YEAR_OR_MONTH.fullmatch(text.strip())
     if found is None:
@@ -330,6 +333,8 @@ def whole_date(text: str, *, end: bool = False) -> str:
     if end and 1 <= month <= 12:
         years, month = divmod(month, 12) if found[2] else (1, 0)
         year, month = year + years, month + 1
+        if years and year == 0 and not has_year_0(main_name(calendar)):
+            year = 1
     return f"{year_text(year)}-{month:02}-01"
 
 

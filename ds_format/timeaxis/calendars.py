@@ -1,6 +1,6 @@
 """Calendars: convert between a count of days and year, month and day.
 
-Years are astronomical: there is a year 0.
+The calendars standard and julian have no year 0: the year before 1 is -1. All others have one.
 """
 
 from __future__ import annotations
@@ -38,10 +38,42 @@ _UNIX_EPOCH = 2_440_588
 _TAI_EPOCH = 2_436_205
 """Julian day number of 1958-01-01."""
 
+REFORM = 2_299_161
+"""Julian day number of 1582-10-15. From this day on the calendar standard is the proleptic Gregorian one."""
+_REFORM_DATE, _DROPPED = 15821015, 15821005
+"""The same date as a number, and the first of ten dates that the calendar standard does not have."""
+
+
+def main_name(calendar: str | None) -> str:
+    """Return the main name of a calendar, one of the values of `CALENDARS`. None is `standard`.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is unknown, or cannot be decoded.
+    """
+    label = "standard" if calendar is None else calendar.strip().lower()
+    if label not in CALENDARS:
+        reason = REFUSED.get(label, f"expected one of {', '.join(sorted(CALENDARS))}")
+        raise UnsupportedError(f'found the calendar "{calendar}": {reason}')
+    return CALENDARS[label]
+
 
 def is_of_models(calendar: str) -> bool:
     """Return whether a calendar has a count of its own. All others count Julian day numbers."""
     return calendar in _LENGTHS
+
+
+def has_year_0(calendar: str) -> bool:
+    """Return whether a calendar has a year 0, as ISO 8601; cftime and the CF conventions agree."""
+    return calendar not in ("standard", "julian")
+
+
+def is_of_iso(calendar: str, days: Any) -> bool:
+    """Return whether days have the same dates in a calendar as in ISO 8601, which is proleptic Gregorian."""
+    if calendar == "standard":
+        return bool(np.all(np.greater_equal(days, REFORM)))
+    return calendar in ("proleptic_gregorian", "tai")
 
 
 def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
@@ -50,7 +82,7 @@ def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
     Parameters
     ----------
     year, month, day : int or ndarray of int64
-        A date in `calendar` if this is a calendar of models or `julian`, otherwise in the proleptic Gregorian calendar.
+        A date in `calendar`.
     calendar : str
         One of the values of `CALENDARS`.
 
@@ -68,8 +100,17 @@ def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
         in_year = np.clip(month, 1, 12) - 1
         first, length = year * _STARTS[calendar][-1] + _STARTS[calendar][in_year], _LENGTHS[calendar][in_year]
     else:
-        first = _first_of_month(year, month, calendar)
-        length = _first_of_month(year, month + 1, calendar) - first
+        years = year
+        if not has_year_0(calendar):
+            if np.any(np.equal(year, 0)):
+                raise UnsupportedError(f'there is no year 0 in the calendar "{calendar}"')
+            years = year + np.less(year, 0)
+        date = (years * 100 + month) * 100 + day
+        if calendar == "standard" and np.any((date >= _DROPPED) & (date < _REFORM_DATE)):
+            raise UnsupportedError('the day after 1582-10-04 is 1582-10-15 in the calendar "standard"')
+        is_julian = calendar == "julian" or (calendar == "standard" and date < _REFORM_DATE)
+        first = _first_of_month(years, month, is_julian)
+        length = _first_of_month(years, month + 1, is_julian) - first
     wrong = np.atleast_1d((month < 1) | (month > 12) | (day < 1) | (day > length))
     if wrong.any():
         y, m, d = (int(np.atleast_1d(field)[wrong][0]) for field in (year, month, day))
@@ -77,23 +118,23 @@ def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
     return first + day - 1
 
 
-def _first_of_month(year: Any, month: Any, calendar: str) -> Any:
-    """Return the Julian day number of the first day of a month. The month can be 13."""
+def _first_of_month(year: Any, month: Any, is_julian: Any) -> Any:
+    """Return the Julian day number of the first day of a month. There is a year 0, and the month can be 13."""
     before_march = (14 - month) // 12
     years = year + 4800 - before_march  # they begin in March, so that the day of a leap year is the last one
     days = (153 * (month + 12 * before_march - 3) + 2) // 5 + 365 * years + years // 4
-    return days - 32082 if calendar == "julian" else days - years // 100 + years // 400 - 32044
+    return days - np.where(is_julian, 32082, years // 100 - years // 400 + 32044)
 
 
 def civil(days: NDArray[np.int64], calendar: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return year, month and day of counted days.
+    """Return year, month and day of counted days, the inverse of `count`.
 
     Parameters
     ----------
     days : ndarray of int64
         As `count` returns them.
     calendar : str
-        If it is not a calendar of models, the dates are in the proleptic Gregorian calendar.
+        One of the values of `CALENDARS`.
 
     Returns
     -------
@@ -105,14 +146,38 @@ def civil(days: NDArray[np.int64], calendar: str) -> tuple[NDArray[np.int64], ND
         years, of_year = np.divmod(days, starts[-1])
         months = np.searchsorted(starts, of_year, side="right")
         return years, months, of_year - starts[months - 1] + 1
+    if is_of_iso(calendar, days):
+        return _gregorian(days)
+    fields = _julian(days)
+    if calendar == "standard":
+        is_julian = days < REFORM
+        years, months, of_months = (np.where(is_julian, *pair) for pair in zip(fields, _gregorian(days), strict=True))
+    else:
+        years, months, of_months = fields
+    return years - (years <= 0), months, of_months
+
+
+def _gregorian(days: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     dates = (days - _UNIX_EPOCH).astype("M8[D]")
     first = dates.astype("M8[M]")
     years, months = np.divmod(first.astype(np.int64), 12)
     return years + 1970, months + 1, (dates - first).astype(np.int64) + 1
 
 
+def _julian(days: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return dates of the Julian calendar with a year 0, by the inverse of the formula in `_first_of_month`."""
+    years, of_four = np.divmod(4 * (days + 32082) + 3, 1461)
+    of_year = of_four // 4
+    months = (5 * of_year + 2) // 153
+    of_months = of_year - (153 * months + 2) // 5 + 1
+    return years - 4800 + months // 10, months + 3 - 12 * (months // 10), of_months
+
+
 def between(days: NDArray[np.int64], source: str, target: str) -> NDArray[np.int64]:
     """Convert days of one calendar to the days of the same dates in another.
+
+    Real calendars share their days. A date of a model is the same date of the proleptic Gregorian calendar, as in
+    Julian dates.
 
     Raises
     ------
@@ -122,8 +187,8 @@ def between(days: NDArray[np.int64], source: str, target: str) -> NDArray[np.int
     if source == target or not (is_of_models(source) or is_of_models(target)):
         moved = days
     else:
-        counted = "proleptic_gregorian" if target == "julian" else target
-        moved = np.asarray(count(*civil(days, source), counted))
+        given, wanted = (name if is_of_models(name) else "proleptic_gregorian" for name in (source, target))
+        moved = np.asarray(count(*civil(days, given), wanted))
     check_begin(days, source)
     check_begin(moved, target)
     return moved

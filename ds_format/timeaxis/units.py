@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
-from .calendars import CALENDARS, REFUSED, check_begin, count
+from .calendars import check_begin, count, main_name
 
 _FLAGS = re.IGNORECASE | re.ASCII
 
@@ -152,6 +152,8 @@ JD_UNITS = "days since -4713-11-24 12:00 UTC"
 """Units of a Julian date."""
 JD_CALENDAR = "proleptic_gregorian"
 """Calendar of the date in `JD_UNITS`."""
+_JD_UNITS_OF = {"standard": "days since -4713-01-01 12:00", "julian": "days since -4713-01-01 12:00"}
+"""Units of a Julian date by the date that other calendars have on that day."""
 
 SECOND = 1_000_000_000
 """Nanoseconds, in which the length of units is counted."""
@@ -262,6 +264,27 @@ def calendar_of_its_own(attrs: Mapping[str, Any]) -> str | None:
     return calendar if calendar in ("360_day", "366_day") else None
 
 
+def dated_julian(units: object, calendar: object) -> dict[str, str]:
+    """Return attributes of Julian dates as which text is a date of the calendar of other units.
+
+    Parameters
+    ----------
+    units, calendar : object
+        Units and calendar that can be decoded.
+
+    Examples
+    --------
+    >>> dated_julian("hours since 2000-01-01", "julian")
+    {'units': 'days since -4713-01-01 12:00', 'calendar': 'julian'}
+    >>> dated_julian("hours since 2000-01-01", "noleap")
+    {'units': 'days since -4713-11-24 12:00 UTC', 'calendar': 'proleptic_gregorian'}
+    """
+    name = decode(units, calendar).calendar
+    if name in _JD_UNITS_OF:
+        return {"units": _JD_UNITS_OF[name], "calendar": name}
+    return {"units": JD_UNITS, "calendar": JD_CALENDAR}
+
+
 def decode(units: object, calendar: object) -> TimeUnits:
     """Decode units and calendar.
 
@@ -284,11 +307,7 @@ def decode(units: object, calendar: object) -> TimeUnits:
 
 @functools.lru_cache(256)
 def _decode(units: str, calendar: str | None) -> TimeUnits:
-    label = "standard" if calendar is None else calendar.strip().lower()
-    if label not in CALENDARS:
-        reason = REFUSED.get(label, f"expected one of {', '.join(sorted(CALENDARS))}")
-        raise UnsupportedError(f'found the calendar "{calendar}": {reason}')
-    name = CALENDARS[label]
+    name = main_name(calendar)
     parts = _parts(units)
     if parts is None:
         raise UnsupportedError(f'found the units "{units}", expected a unit, "since" and a date')
@@ -325,15 +344,7 @@ def _unit(name: str, times: str | None, calendar: str) -> int:
 
 
 def _reference_day(date: Date, calendar: str) -> int:
-    """Return the day number of a reference date, with the years and the reform of its calendar."""
-    year, month, day, _ = date
-    if calendar not in ("standard", "julian"):
-        return int(count(year, month, day, calendar))
+    """Return the day number of a reference date."""
     if calendar == "standard" and date == Date(-4712, 1, 1, 43_200):
         return 0  # the origin of Julian dates with a year 0: these units are meant as Julian dates
-    if year == 0:
-        raise UnsupportedError(f'there is no year 0 in the calendar "{calendar}"')
-    if calendar == "standard" and (1582, 10, 5) <= date[:3] < (1582, 10, 15):
-        raise UnsupportedError('the day after 1582-10-04 is 1582-10-15 in the calendar "standard"')
-    reformed = calendar == "standard" and date[:3] >= (1582, 10, 15)
-    return int(count(year + (year < 0), month, day, calendar if reformed else "julian"))
+    return int(count(*date[:3], calendar))

@@ -226,13 +226,17 @@ class Subset(Closing, Opened):
         return packing.unpacked_meta({**self._packed[key], **entry}) if key in self._packed else entry
 
     def _resolve(self, selection: Selection) -> dict[str, Any]:
-        """Return one index per dimension. `at` and `between` are compared with Julian dates, if times become these."""
-        dates = {}
+        """Return one index per dimension. `at` and `between` are compared with Julian dates, if times become these.
+
+        Text stays a date of the file's calendar.
+        """
+        meta, dates = {**self.source.meta}, {}
         if selection.jd:
             for key in keys_of([*(selection.at or ()), *(selection.between or ())]):
                 if key in self.source.meta and (found := self._julian(key, None)) is not None:
-                    dates[key] = found
-        meta = {key: _julian_meta(entry) if key in dates else entry for key, entry in self.source.meta.items()}
+                    entry = with_parents(self.source.meta)[key]
+                    own = timeaxis.dated_julian(entry["units"], entry.get("calendar"))
+                    meta[key], dates[key] = {**_julian_meta(meta[key]), **own}, found
 
         def values(key: str) -> Any:
             return dates[key] if key in dates else self.source.read(key)

@@ -58,8 +58,13 @@ def test_packed_numbers_are_printed_as_what_they_stand_for(ds: Run, folder: Path
         assert ds("stats", "p", path).out.startswith("count: 3 min: 273.150000 max: 290.550000 mean: 281.233333 ")
 
 
-def test_cat_prints_times(ds: Run) -> None:
+def test_cat_prints_times(ds: Run, folder: Path) -> None:
     assert ds("cat", "-h", "t", "d.ds").out == "t\n2000-01-01T00:00:00\n\n2000-01-03T12:00:00\n"
+    julian = {".dims": ["t"], "units": "days since 1900-02-28", "calendar": "julian"}
+    files.write(folder / "j.ds", {"t": [0, 1], ".": {"t": julian}})
+    assert ds("cat", "-h", "t", "j.ds").out == "t\n1900-02-28T00:00:00\n1900-02-29T00:00:00\n"
+    words = ["between:", "{", "t:", "{", "1900-02-29", "none", "}", "}"]
+    assert ds("cat", "--jd", "t", "j.ds", *words).out == "t\n2415091.500000\n"
     assert ds("cat", "--jd", "t", "d.ds").out == "t\n2451544.500000\n\n2451547.000000\n"
     assert ds("cat", "-hj", "t", "d.ds", "sel:", "{", "t:", "1", "}").out == '"t"\nnull\n'
 

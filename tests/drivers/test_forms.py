@@ -188,20 +188,38 @@ def written(path: Path, times: Any, **properties: Any) -> list[str | None]:
             {"units": "days since 2000-01-01", "calendar": "360_day"},
             ["2000-01-01T00:00:00", "2000-02-30T00:00:00"],
         ),
+        (
+            [0, 1],
+            {"units": "days since 1900-02-28", "calendar": "julian"},
+            ["1900-02-28T00:00:00", "1900-02-29T00:00:00"],
+        ),
+        ([0, 1], {"units": "days since 1582-10-04"}, ["1582-10-04T00:00:00", "1582-10-15T00:00:00"]),
         (np.array([0.1], "f4"), {"units": "days since 2000-01-01"}, ["2000-01-01T02:24:00"]),
         ([0, 0.5], {"units": "seconds since 2000-01-01"}, ["2000-01-01T00:00:00.000", "2000-01-01T00:00:00.500"]),
         ([10**9 + 1], {"units": "nanoseconds since 2000-01-01"}, ["2000-01-01T00:00:01.000000001"]),
         ([59.9999999], {"units": "minutes since 2000-01-01"}, ["2000-01-01T00:59:59.999994"]),
     ],
-    ids=["hours", "julian", "nan", "missing", "360_day", "float32", "milliseconds", "nanoseconds", "microseconds"],
+    ids=[
+        "hours",
+        "julian",
+        "nan",
+        "missing",
+        "360_day",
+        "julian_calendar",
+        "reform",
+        "float32",
+        "milliseconds",
+        "nanoseconds",
+        "microseconds",
+    ],
 )
 def test_times_as_text(suffix: str, times: Any, properties: Any, expected: Any, tmp_path: Path) -> None:
     assert written(tmp_path / f"a{suffix}", np.ma.asanyarray(times), **properties) == expected
 
 
 @pytest.mark.parametrize("suffix", RECORDS)
-def test_text_has_no_units_and_only_the_calendar_of_a_model(suffix: str, tmp_path: Path) -> None:
-    for calendar, kept in (("standard", {}), ("noleap", {"calendar": "noleap"})):
+def test_text_has_no_units_and_keeps_an_unusual_calendar(suffix: str, tmp_path: Path) -> None:
+    for calendar, kept in (("standard", {}), ("noleap", {"calendar": "noleap"}), ("julian", {"calendar": "julian"})):
         path = tmp_path / f"{calendar}{suffix}"
         written(path, [1], units="days since 2000-01-01", calendar=calendar, axis="T", _FillValue=np.int64(-1))
         assert ds.attrs(ds.read(path), "time") == {"axis": "T", **kept}

@@ -2,7 +2,7 @@
 
 Lines that are broken where a series has a gap.
 
-Times on axes: dates of the real world, and of calendars of models.
+Times on axes: dates of the file's calendar.
 """
 
 from __future__ import annotations
@@ -271,6 +271,28 @@ def test_calendars_of_models_have_their_own_days(calendar: str, texts: list[str]
     assert np.isnan(found.values[1])
 
 
+@pytest.mark.parametrize(
+    ("calendar", "start", "texts"),
+    [
+        ("julian", "1900-02-28", ["1900-02-28", "1900-02-29"]),
+        ("standard", "1582-10-04", ["1582-10-04", "1582-10-15"]),
+        ("proleptic_gregorian", "1582-10-04", ["1582-10-04", "1582-10-05"]),
+    ],
+)
+def test_dates_are_those_of_the_calendar(calendar: str, start: str, texts: list[str]) -> None:
+    found = axis([0, 1, np.nan], f"days since {start}", calendar)
+    assert [axis_text(found, day) for day in found.values[:2]] == texts
+    assert axis([0.0, 1], "days since 2000-01-01").calendar == ""
+
+
+def test_ticks_around_the_reform_and_the_missing_year_0() -> None:
+    start = float(count(1582, 10, 1, "standard"))
+    texts = date_ticks(start, start + 8, "standard")[1]
+    assert texts == ["1582-10-01", "1582-10-03", "1582-10-15", "1582-10-17", "1582-10-19"]
+    low, high = (float(count(year, 1, 1, "julian")) for year in (-3, 3))
+    assert date_ticks(low, high, "julian")[1] == ["-000003", "-000002", "-000001", "0001", "0002", "0003"]
+
+
 def test_noleap_has_no_29_february() -> None:
     found = axis([58, 59], "days since 2000-01-01", "noleap")
     assert [axis_text(found, day) for day in found.values] == ["2000-02-28", "2000-03-01"]
@@ -283,7 +305,7 @@ def test_what_is_no_date_is_no_axis() -> None:
     assert axis([1e8], "days since 0001-01-01") is None
 
 
-@pytest.mark.parametrize("calendar", ["360_day", "365_day", "366_day"])
+@pytest.mark.parametrize("calendar", ["360_day", "365_day", "366_day", "julian", "standard"])
 @pytest.mark.parametrize("span", [0.1, 0.5, 1, 3, 10, 40, 100, 400, 1000, 5000, 50_000, 1_000_000])
 def test_ticks_are_few_dates_within(calendar: str, span: float) -> None:
     start = float(count(1999, 11, 13, calendar)) + 0.3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import doctest
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -14,11 +15,13 @@ from typing import Any
 import cftime  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 import ds_format as ds
 from ds_format import timeaxis
 from ds_format.errors import UnsupportedError
+from ds_format.timeaxis import dated_julian
+from ds_format.timeaxis.calendars import year_text
 
 REAL_WORLD = ["standard", "gregorian", "proleptic_gregorian", "julian", "tai"]
 MODELS = ["noleap", "365_day", "all_leap", "366_day", "360_day"]
@@ -131,19 +134,67 @@ def test_other_units_of_the_same_calendar(calendar: str, data: st.DataObject) ->
         close(timeaxis.convert(value, text, calendar, other, calendar), wanted, PER_DAY[other.split()[0]])
 
 
-@pytest.mark.parametrize("calendar", ["proleptic_gregorian", *MODELS])
+def text_of(date: cftime.datetime) -> str:
+    clock = f"{date.hour:02}:{date.minute:02}:{date.second:02}"
+    return f"{year_text(date.year)}-{date.month:02}-{date.day:02}T{clock}"
+
+
+@pytest.mark.parametrize("calendar", REAL_WORLD + MODELS)
+@pytest.mark.filterwarnings("ignore::cftime.CFWarning")
 @given(st.data())
 def test_text_is_that_of_cftime(calendar: str, data: st.DataObject) -> None:
     text, value, date = data.draw(times(calendar))
-    assume(0 <= date.year <= 9998 and abs(date.microsecond - 500_000) > 100)
-    second = datetime.timedelta(seconds=int(date.microsecond >= 500_000))
-    wanted = (date.replace(microsecond=0) + second).isoformat()
-    assert timeaxis.to_iso(value, text, calendar) == wanted
-    close(
-        timeaxis.from_iso(wanted, "seconds since 2000-01-01", calendar),
-        cftime.date2num(date.replace(microsecond=0) + second, "seconds since 2000-01-01", calendar),
-        86_400,
-    )
+    assume(abs(date.microsecond - 500_000) > 100 and not text.endswith("since -4712-1-1 12:00:00"))
+    whole = date.replace(microsecond=0) + datetime.timedelta(seconds=int(date.microsecond >= 500_000))
+    assert timeaxis.to_iso(value, text, calendar) == text_of(whole)
+    wanted = cftime.date2num(whole, "seconds since 2000-01-01", calendar)
+    close(timeaxis.from_iso(text_of(whole), "seconds since 2000-01-01", calendar), wanted, 86_400)
+
+
+@pytest.mark.parametrize("calendar", REAL_WORLD + MODELS)
+@pytest.mark.filterwarnings("ignore::cftime.CFWarning")
+@given(st.integers(-6000, 12_000), st.integers(1, 12), st.integers(1, 31))
+@example(2000, 2, 30)
+@example(2001, 2, 29)
+@example(1500, 2, 29)
+@example(1582, 10, 4)
+@example(1582, 10, 5)
+@example(1582, 10, 14)
+@example(1582, 10, 15)
+@example(-1, 12, 31)
+@example(0, 12, 31)
+@example(1, 1, 1)
+@example(-4712, 1, 1)
+def test_dates_are_those_of_cftime(calendar: str, year: int, month: int, day: int) -> None:
+    units, text = "days since 1970-01-01", f"{year_text(year)}-{month:02}-{day:02}"
+    try:
+        date = cftime.datetime(year, month, day, calendar=calendar)
+        if year == 0 and calendar in ("standard", "gregorian", "julian"):
+            raise ValueError  # cftime reads it, with a warning that CF has no such year
+    except ValueError:
+        with pytest.raises(ValueError, match=f'found the time "{re.escape(text)}": '):
+            timeaxis.from_iso(text, units, calendar)
+        return
+    wanted = cftime.date2num(date, units, calendar)
+    assert timeaxis.from_iso(text, units, calendar) == wanted
+    assert timeaxis.to_iso(wanted, units, calendar) == f"{text}T00:00:00"
+    if calendar in REAL_WORLD and calendar != "tai":
+        dates = dated_julian(units, calendar)
+        assert timeaxis.to_julian(wanted, units, calendar) == timeaxis.from_iso(text, **dates)
+
+
+def test_every_day_around_the_reform() -> None:
+    for calendar in ("standard", "julian"):
+        days = np.arange(-1000, 1000)
+        dates = cftime.num2date(days, "days since 1582-10-04", calendar)
+        found = timeaxis.to_iso(days, "days since 1582-10-04", calendar)
+        assert found.tolist() == [text_of(date) for date in dates]
+    assert timeaxis.to_iso([0, 1], "days since 1582-10-04", None).tolist() == [
+        "1582-10-04T00:00:00",
+        "1582-10-15T00:00:00",
+    ]
+    with pytest.raises(ValueError, match="the day after 1582-10-04 is 1582-10-15"):
+        timeaxis.from_iso("1582-10-10", "days since 2000-01-01", None)
 
 
 @given(st.integers(-999_999, 999_999), st.integers(1, 12), st.integers(1, 28), st.integers(0, 86_399))
