@@ -129,6 +129,12 @@ def frame(blocks: tuple[bytes, ...], columns: int, rows: int, **more: Any) -> by
     return given(call("pandas:DataFrame"), {"_mgr": made, **more})
 
 
+def series(blocks: tuple[bytes, ...], *rows: int) -> bytes:
+    made = call("pandas.core.internals.managers:SingleBlockManager", blocks, [index(n) for n in rows])
+    return given(call("pandas:Series"), {"_mgr": made})
+
+
+ONE = block(array(1, 2), 0, 2, 1)
 TWO = array(1, 2, shape=(2, 1))
 LAUGHS = plain(()) + MEMOIZE + b"".join(get(i) + b"\x86" + MEMOIZE for i in range(60))
 LAUGHING = call("pandas.core.indexes.base:_new_Index", name("pandas:Index"), {"data": objects(LAUGHS), "name": None})
@@ -146,6 +152,11 @@ LIES = {
     "no index": given(call("pandas:DataFrame"), {"_mgr": call(MANAGER, (), [1, 2])}),
     "one axis": given(call("pandas:DataFrame"), {"_mgr": call(MANAGER, (), [index(0)])}),
     "no blocks": given(call("pandas:DataFrame"), {"_mgr": 1}),
+    "a series of two blocks": series((ONE, ONE), 2),
+    "a series without a block": series((), 2),
+    "a series of two axes": series((ONE,), 2, 2),
+    "a series with labels missing": series((ONE,), 1),
+    "a series of a frame's block": series((block(TWO, 0, 2, 1),), 2),
     "a method": frame((block(TWO, 0, 2, 1),), 2, 1, to_csv=1),
     "attributes": frame((block(TWO, 0, 2, 1),), 2, 1, attrs=[1]),
     "flags": frame((block(TWO, 0, 2, 1),), 2, 1, _flags={"x": 1}),
@@ -198,14 +209,42 @@ LIES = {
 }  # fmt: skip
 
 
+FOUND_BY_LIBRARIES = (
+    "codes beyond", "levels", "arrow, a buffer too short", "arrow, an offset beyond", "timestamp",
+    "timestamp of a unit",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_lies_are_refused(lie: str) -> None:
-    with pytest.raises(FormatError, match=r"^pickle, byte \d+: "):
+    """By a check of this package, unless the library is known to find it: otherwise a check could be lost unseen."""
+    with pytest.raises(FormatError, match=r"^pickle, byte \d+: ") as caught:
         load(LIES[lie])
+    assert (caught.value.__cause__ is not None) is (lie in FOUND_BY_LIBRARIES)
+
+
+def test_a_wrong_series_is_described() -> None:
+    for lie, reason in {
+        "a series of two blocks": "Series: found other blocks than one of one axis",
+        "a series of two axes": "Series: found other blocks than one of one axis",
+        "a series with labels missing": "Series: found 2 values for 1 labels",
+    }.items():
+        with pytest.raises(FormatError, match=reason):
+            load(LIES[lie])
+
+
+def test_an_unknown_key_of_a_state_is_named_in_part() -> None:
+    """As far as a terminal can show it: a file could have a key of a gigabyte, or one that clears the screen."""
+    made = call(MANAGER, (), [index(0), index(0)])
+    with pytest.raises(FormatError, match=rf'DataFrame: has "\?{"x" * 59}", which this package does not know'):
+        load(given(call("pandas:DataFrame"), {"_mgr": made, "\x1b" + "x" * 100: 1}))
+    with pytest.raises(FormatError, match="DataFrame: has a int, which this package does not know"):
+        load(given(call("pandas:DataFrame"), {"_mgr": made, 7: 1}))
 
 
 def test_what_is_right_is_loaded() -> None:
     assert load(frame((block(TWO, 0, 2, 1),), 2, 1)).to_numpy().tolist() == [[1, 2]]
+    assert load(series((ONE,), 2)).tolist() == [1, 2]
 
 
 def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

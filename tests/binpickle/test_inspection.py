@@ -19,7 +19,7 @@ from ds_format.errors import FormatError, UnsafeError
 from ..conftest import cases
 from ..numpy_versions import NUMPY_2
 from . import golden
-from .pickles import DICT, MARK, NONE, Masked, call, get, name, plain, text, whole
+from .pickles import DICT, MARK, NONE, Masked, call, get, given, name, plain, text, whole
 
 
 class Entry(NamedTuple):
@@ -84,6 +84,16 @@ def test_bounds() -> None:
     assert len(str(wide).splitlines()) < 2 * outline.MOST
     laughs = plain(()) + b"\x94" + b"".join(get(i) + b"\x86\x94" for i in range(60))
     assert len(str(machine.tree(whole(laughs)))) < 10_000
+
+
+def test_parts_of_a_call_are_counted() -> None:
+    """Arguments, entries of the state, and items or pairs; those beyond the limit, too."""
+    made = given(call("a:b", 1, 2), {"p": 3, "q": 4, "r": 5})
+    map_ = whole(made + MARK + text("k") + NONE + text("m") + NONE + b"u")
+    list_ = whole(given(call("a:b", 1), 2) + MARK + NONE + NONE + NONE + b"e")
+    assert (machine.tree(map_).n, machine.tree(list_).n) == (7, 5)
+    assert str(machine.tree(map_, width=6)).endswith("\n  'r': int 5\n  'k': NoneType None\n  ... 1 more")
+    assert str(machine.tree(list_, width=3)).endswith("\n  state: int 2\n  0: NoneType None\n  ... 2 more")
 
 
 def test_json() -> None:

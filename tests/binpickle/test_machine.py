@@ -297,6 +297,7 @@ def test_a_registered_container_gets_its_items() -> None:
     machine.register("mine", "Dict", lambda: type("Dict", (dict,), {})())
     assert load(call("mine:List"), MARK, b"K\x01K\x02e") == [1, 2]
     assert load(call("mine:Dict"), b"K\x01K\x02s") == {1: 2}
+    assert load(call("mine:Dict"), MARK, b"K\x01K\x02K\x03K\x04u") == {1: 2, 3: 4}
 
 
 @pytest.mark.usefixtures("own")

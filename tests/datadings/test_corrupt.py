@@ -250,6 +250,16 @@ def test_an_offset_that_is_not_between_its_neighbours(path: Path, offset: int) -
     assert index.spans(0, 2) == [0, *struct.unpack_from(">2Q", data, 8)]
 
 
+def test_samples_behind_an_offset_that_goes_back_are_checked(path: Path) -> None:
+    """Sample 3 is where the index says, although sample 1 was read beyond its start."""
+    offsets = list(struct.unpack(">7Q", part(path, format.OFFSETS).read_bytes()))
+    offsets[2] = offsets[4]
+    change(path, format.OFFSETS, struct.pack(">7Q", *offsets))
+    faults = {problem.sample: problem.message for problem in verify(path) if "at bytes" in problem.message}
+    assert list(faults) == [1, 2]
+    assert "behind the message" in faults[1] and faults[2].endswith(": not in the file")
+
+
 def test_keys_that_are_cut_off(path: Path) -> None:
     change(path, format.KEYS, part(path, format.KEYS).read_bytes()[:-3])
     check(path, dict.fromkeys(KEYS, "entry 5 at byte 15"), "entry 5 at byte 15", NOTHING)

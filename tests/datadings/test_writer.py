@@ -60,6 +60,16 @@ def test_options_of_the_reference_are_taken(tmp_path: Path) -> None:
         assert len(out) == 1
 
 
+def test_the_number_of_samples_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index has 32 bits for it: 2 ** 32 - 1 samples can be written, one more is refused."""
+    assert format.MAX_SAMPLES == 2**32 - 1
+    monkeypatch.setattr(format, "MAX_SAMPLES", 3)
+    write(tmp_path / "a", range(3))
+    with pytest.raises(UnsupportedError, match=r"b: more than 3 samples$"):
+        write(tmp_path / "b", range(4))
+    assert {path.name for path in tmp_path.iterdir()} == {f"a{suffix}" for suffix in SUFFIXES}
+
+
 def test_progress(tmp_path: Path) -> None:
     told: list[tuple[int, int | None]] = []
     write(tmp_path / "a", range(3), progress=lambda done, total: told.append((done, total)), total=3)

@@ -115,6 +115,11 @@ def test_strict_tells_what_other_programs_do_not_find(line: bytes, message: str,
     assert message in found
 
 
+def test_lines_behind_an_empty_first_line(tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "s", {DATA: b"\n" + golden.line("a", x=1) + b"no\n"})
+    assert [(number, message[:10]) for _, number, message in told(root)] == [(1, "only white"), (3, "not an obj")]
+
+
 def test_lines_across_blocks(tmp_path: Path) -> None:
     """Line numbers and offsets are right in files of many blocks."""
     long = golden.line("long", x="y" * 3_000_000)

@@ -12,7 +12,7 @@ import ds_format as ds
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.verify import verify
 from ds_format.datadings.writer import FileWriter, reindex
-from ds_format.drivers.records import source
+from ds_format.drivers.records import sink, source
 from tests.test_any_to_any import check
 
 Masked: Any = np.ma.MaskedArray
@@ -55,6 +55,17 @@ def test_samples_are_plain(tmp_path: Path) -> None:
     assert second["late"].dtype == np.dtype("<u4") and second["late"].tolist() == [1, 4]
     assert verify(tmp_path / "a.msgpack") == []
     assert ds.verify(tmp_path / "a.msgpack") == []
+    check(TABLE, ds.read(tmp_path / "a.msgpack"))
+
+
+def test_blocks_without_a_missing_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All samples have the entry of the mask if one of the variable's values is missing, in whichever block."""
+    monkeypatch.setattr(sink, "BLOCK_SIZE", 1)
+    ds.write(tmp_path / "a.ds", TABLE)
+    ds.convert(tmp_path / "a.ds", tmp_path / "a.msgpack")
+    masks = [sample["x.mask"] for sample in samples(tmp_path / "a.msgpack")]
+    assert [mask.tolist() for mask in masks] == [[False, False], [False, True], [True, True]]
+    assert all(mask.dtype == bool for mask in masks)
     check(TABLE, ds.read(tmp_path / "a.msgpack"))
 
 
