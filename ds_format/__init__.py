@@ -242,10 +242,12 @@ def _with_rival(error: Exception, name: str) -> Exception:
     """
     from importlib.machinery import PathFinder
 
-    from .base.optional import rival
+    if name.startswith("__") or PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None:
+        return error
+    from .base import rival
 
-    if not name.startswith("__") and PathFinder.find_spec(f"{__name__}.{name}", __path__) is None and rival():
-        error.add_note(rival())
+    if rival.warning():
+        error.add_note(rival.warning())
     return error
 
 

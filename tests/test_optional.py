@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -116,6 +117,40 @@ def test_a_rival_is_named_where_something_fails(
     assert RIVAL in found.stderr
     alone = run(words, tmp_path, Path(ds_format.__file__).parents[1])
     assert (alone.returncode, RIVAL in alone.stderr) == (status, False)
+
+
+ORIGINS = {
+    "a clone": ({"url": "file:///clones/ds%20format", "dir_info": {"editable": True}}, "-e '/clones/ds format'`"),
+    "a folder": ({"url": "file:///clones/ds_format", "dir_info": {}}, "/clones/ds_format`"),
+    "a wheel": ({"url": "file:///wheels/x.whl", "archive_info": {}}, "/wheels/x.whl`"),
+    "a repository": ({"url": "https://a.b/c.git", "vcs_info": {"vcs": "git"}}, "git+https://a.b/c.git`"),
+    "an address": ({"url": "https://a.b/x.whl", "archive_info": {}}, "https://a.b/x.whl`"),
+    "an index": (None, "WHEEL` with a wheel of this package or the folder of its clone in place of `WHEEL`"),
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_the_repair_names_what_this_package_was_installed_from(
+    origin: str, beside_a_rival: Path, tmp_path: Path
+) -> None:
+    """A command with the name of the package finds none, because it is on no index."""
+    record, words = ORIGINS[origin]
+    info = beside_a_rival / "ds_format_cython-0.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ds-format-cython\nVersion: 0.3\n")
+    if record is not None:
+        (info / "direct_url.json").write_text(json.dumps(record))
+    found = run(["-m", "ds_format", "--version"], tmp_path, beside_a_rival)
+    assert found.stderr.endswith(f"then `pip install --force-reinstall --no-deps {words}\n")
+
+
+def test_a_package_without_files_is_no_rival(beside_a_rival: Path, tmp_path: Path) -> None:
+    """docs/installing.md has such a package for those that require ds-format."""
+    record = beside_a_rival / "ds_format-5.0.2.dist-info" / "RECORD"
+    record.write_text("ds_format-5.0.2.dist-info/METADATA,,\n")
+    assert run(["-m", "ds_format", "--version"], tmp_path, beside_a_rival).stderr == ""
+    record.write_text("ds_format-5.0.2.dist-info/METADATA,,\nds_format/io.py,,\n")
+    assert RIVAL in run(["-m", "ds_format", "--version"], tmp_path, beside_a_rival).stderr
 
 
 def test_a_rival_is_not_looked_for_by_importing(beside_a_rival: Path, tmp_path: Path) -> None:

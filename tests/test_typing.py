@@ -62,7 +62,7 @@ def test_mypy_finds_wrong_options(tmp_path: Path) -> None:
         "--no-error-summary",
         str(script),
     ]
-    # mypy does not ask the finder of an editable installation
+    # the package under test, whether it is installed or not; `.ci/typed` finds an installed one
     environment = {**os.environ, "MYPYPATH": str(Path(ds_format.__file__).parents[1])}
     found = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False

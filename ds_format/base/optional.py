@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 from typing import Any
@@ -101,21 +100,3 @@ def not_compiled(name: str | None) -> ImportError | None:
     clone = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
     what = f"{name} is not compiled in {clone}"
     return ImportError(f"{what}: run `pip install -e .` in this folder, or run Python in another one", name=name)
-
-
-@functools.cache
-def rival() -> str:
-    """Return a sentence that names the package ds-format if it is installed, too, else the empty string.
-
-    Both packages have files of the same names in the same folder, so that either of them may be incomplete. It takes
-    milliseconds to find out, so only what fails asks, and `ds --version`.
-    """
-    metadata = importlib.import_module("importlib.metadata")
-    try:
-        version = metadata.version("ds-format")
-    except metadata.PackageNotFoundError:
-        return ""
-    return (
-        f"ds-format {version} is installed in the same folder {PACKAGE}, and one may have replaced files of the other: "
-        "run `pip uninstall ds-format`, then `pip install --force-reinstall --no-deps ds-format-cython`"
-    )

@@ -104,10 +104,10 @@ def _run(argv: list[str], is_program: bool) -> int:
             _say("".join(traceback.format_exception(error)).rstrip("\n"))
         _say(f"{label}: {error_text.describe_with_hint(error)}")
         if isinstance(error, (AttributeError, ImportError)):
-            from ..base import optional
+            from ..base import rival
 
-            if optional.rival():
-                _say(f"{label}: {optional.rival()}")
+            if rival.warning():
+                _say(f"{label}: {rival.warning()}")
         return 1 if row is None else row.trouble
     return 0
 
@@ -119,11 +119,11 @@ def _explain(request: Request) -> bool:
 
         pst.put([explain.text(request.command)])
     elif request.flag("version"):
-        from ..base import optional
+        from ..base import rival
 
         pst.put([f"{__version__}\n"])
-        if optional.rival():
-            _say(f"ds: warning: {optional.rival()}")
+        if rival.warning():
+            _say(f"ds: warning: {rival.warning()}")
     elif request.flag("print-completion"):
         from . import completion
 
