@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, strategies as st
 
 import ds_format as ds
 from ds_format import cmd
+from ds_format.cli import main
 from ds_format.many.merging import merge_files
 from ds_format.model import packing
 from ds_format.model.selection import Selection
@@ -39,12 +41,12 @@ def packed(path: Path) -> Path:
             "t": np.array([0, 100, 200, 300], "i2"),
             "x": np.ma.MaskedArray(np.arange(8, dtype="i2").reshape(4, 2), MASK),
             "s": np.int8(-1),
-            "plain": np.array([1.5, 2.5]),
+            "floats": np.array([1.5, 2.5]),
             ".": {
                 "t": {".dims": ["t"], "units": "days since 2000-01-01", "scale_factor": np.float32(0.01)},
                 "x": {".dims": ["t", "i"], **EARTH},
                 "s": {".dims": [], "_Unsigned": "true"},
-                "plain": {".dims": ["i"], "scale_factor": 2.0},
+                "floats": {".dims": ["i"], "scale_factor": 2.0},
                 ".": {},
             },
         },
@@ -53,7 +55,7 @@ def packed(path: Path) -> Path:
 
 
 @given(
-    code=st.sampled_from(["i1", "i2", "i4", "u1", "u2", "u4", "i8"]),
+    code=st.sampled_from(["i1", "i2", "i4", "u1", "u2", "u4", "i8", "f4", "f8"]),
     scale=st.none() | st.sampled_from(NUMBERS + OTHERS),
     offset=st.none() | st.sampled_from(NUMBERS + OTHERS),
     unsigned=st.sampled_from([None, "true", "false"]),
@@ -74,10 +76,12 @@ def test_as_the_library_does(
     with netCDF4.Dataset(path) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about attributes that are no numbers
         expected = file["x"][...]
-    found = ds.read(path, unpack=True)
     is_masked = bool(np.ma.getmaskarray(expected).any())
-    assert same_data(found["x"], expected if is_masked else np.ma.getdata(expected))
-    assert found["."]["x"][".type"] == found["x"].dtype.name
+    plain = expected if is_masked else np.ma.getdata(expected)
+    ds.convert(path, path.with_suffix(".ds"))
+    for found in (ds.read(path, unpack=True), ds.read(path), ds.read(path.with_suffix(".ds"))):
+        assert same_data(found["x"], plain)
+        assert found["."]["x"][".type"] == found["x"].dtype.name
 
 
 def test_files_as_the_reference_unpacks_them() -> None:
@@ -122,8 +126,12 @@ def test_a_number_beyond_all_types_packs_nothing() -> None:
     assert packing.is_packed({"scale_factor": (1 << 64) - 1}, "int8")
 
 
-def test_floats_are_never_packed() -> None:
+def test_floats_are_packed_where_their_file_follows_netcdf() -> None:
     assert not packing.is_packed({"scale_factor": 2.0}, "float32")
+    for record in (".netcdf", ".hdf5"):
+        assert packing.is_packed({"scale_factor": 2.0, record: {"packed": True}}, "float32")
+        assert not packing.is_packed({"scale_factor": "x", record: {"packed": True}}, "float32")
+        assert not packing.is_packed({"scale_factor": 2.0, record: {"packed": True}}, "bool")
     assert not packing.is_packed({"scale_factor": 2.0}, None)
     assert not packing.is_packed({"scale_factor": True}, "int8")
     assert not packing.is_packed({"units": "K"}, "int8")
@@ -138,10 +146,11 @@ def test_a_file_that_is_read_unpacked(tmp_path: Path, suffix: str) -> None:
     assert same_data(found["x"], np.ma.MaskedArray(values, MASK))
     assert same_data(found["t"], np.array([0, 100, 200, 300], "i2") * np.float32(0.01))
     assert (found["s"], found["s"].dtype) == (255, np.uint8)
-    assert found["plain"].tolist() == [1.5, 2.5]
+    follows_netcdf = suffix in ("nc", "h5")
+    assert found["floats"].tolist() == ([3.0, 5.0] if follows_netcdf else [1.5, 2.5])
     assert ds.attrs(found, "x") == {"units": "K"}
     assert (ds.meta(found, "x")[".type"], ds.meta(found, "t")[".type"]) == ("float64", "float32")
-    assert ds.attrs(found, "plain") == {"scale_factor": 2.0}
+    assert ds.attrs(found, "floats") == ({} if follows_netcdf else {"scale_factor": 2.0})
     raw = ds.read(path, unpack=False)
     assert raw["x"].dtype == np.int16
     assert ds.attr(raw, "add_offset", var="x") == 10.0
@@ -171,7 +180,7 @@ def test_what_netcdf_and_hdf5_packed_is_unpacked_wherever_it_went(
     expected = ds.read(origin, unpack=True)
     assert expected["x"].dtype == np.float64
     for found in (ds.read(path), ds.read(path, sel={"t": slice(None)}), *ds.read_many([path])):
-        for key in ("x", "t", "s", "plain"):
+        for key in ("x", "t", "s", "floats"):
             assert same_data(found[key], expected[key]), key
             assert ds.attrs(found, key) == ds.attrs(expected, key)
             assert found["."][key][".type"] == found[key].dtype.name
@@ -239,9 +248,9 @@ def test_what_is_written_raw_stays_packed(tmp_path: Path) -> None:
 
 def test_commands_copy_what_is_packed(tmp_path: Path) -> None:
     path, out = str(packed(tmp_path / "x.nc")), str(tmp_path / "out.ds")
-    cmd.select("x", "plain", path, out)
+    cmd.select("x", "floats", path, out)
     cmd.set_("x", {"units": "C"}, out, out)
-    cmd.rm("plain", out, out)
+    cmd.rm("floats", out, out)
     cmd.merge("t", out, out, str(tmp_path / "merged.nc"))
     found = ds.read(tmp_path / "merged.nc", unpack=False)
     assert (found["x"].dtype, ds.attr(found, "scale_factor", var="x")) == (np.int16, 0.5)
@@ -291,3 +300,55 @@ def test_files_packed_differently_are_merged_unpacked(tmp_path: Path) -> None:
     merged = ds.read(tmp_path / "merged.ds")
     assert merged["x"].tolist() == [[10.0, 10.5], [11.0, None], [12.0, 12.5], [13.0, 13.5], [0.25, 1.0]]
     assert ds.attrs(merged, "x") == {"units": "K"}
+
+
+@pytest.mark.parametrize("file_format", ["NETCDF3_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize(("suffix", "n"), [("nc", 4), ("nc", 20_000), ("ds", 4), ("ds", 20_000), ("json", 4)])
+def test_packed_floats_are_unpacked_by_all_readers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file_format: Any, suffix: str, n: int
+) -> None:
+    """As in files of reanalyses: 2629 stands for 262.9 K."""
+    origins, expected = [], []
+    for i, scale in enumerate([0.1, 0.5]):
+        origins.append(tmp_path / f"{i}.nc")
+        with netCDF4.Dataset(origins[-1], "w", format=file_format) as file:
+            file.createDimension("time", None)
+            for name, scales in (("t", scale), ("time", np.float32(0.5))):
+                variable = file.createVariable(name, "f4", ("time",), fill_value=-1)
+                variable.setncatts({"scale_factor": scales, "units": "K"})
+                variable.set_auto_maskandscale(False)
+                variable[:] = np.arange(n, dtype="f4") + (2629 if name == "t" else n * i)
+                variable[3] = -1
+        with netCDF4.Dataset(origins[-1]) as file:
+            expected.append(file["t"][...])
+    paths = [path.with_suffix(f".{suffix}") for path in origins]
+    for path, origin in zip(paths, origins, strict=True):
+        if path != origin:
+            ds.convert(origin, path)
+    with ds.open(paths[0]) as file:
+        assert same_data(np.ma.concatenate([*file["t"].blocks(1024)]), expected[0])
+    assert same_data(ds.read(paths[0], "t", between={"time": (0.5, 1.5)})["t"], np.ma.getdata(expected[0][1:3]))
+    with pytest.warns(ds.LossWarning, match="CSV cannot hold"):
+        ds.convert(paths[0], tmp_path / "t.csv", ["t"])
+    assert ds.read(tmp_path / "t.csv")["t"].tolist() == expected[0].tolist()
+    capsys.readouterr()
+    assert main(["stats", "-j", "t", str(paths[0])]) == 0
+    assert json.loads(capsys.readouterr().out)["min"] == expected[0].min()
+    both = np.ma.concatenate(expected)
+    assert same_data(ds.read_many(paths, dim="time")["t"], both)
+    with pytest.warns(UserWarning, match='"t": packed differently in the inputs: written as float64'):
+        merge_files("time", paths, tmp_path / "merged.ds")
+    assert same_data(ds.read(tmp_path / "merged.ds")["t"], both)
+    found = ds.open_many(paths, "time")["t"]
+    assert np.array_equal(found.values, both.filled(np.nan), equal_nan=True)
+
+
+def test_floats_unpacked_before_are_merged_with_packed_ones(tmp_path: Path) -> None:
+    """A ds file of ds-format 5.0.2 has unpacked floats, and still the attributes."""
+    entry = {".dims": ["i"], "scale_factor": 0.5}
+    ds.write(tmp_path / "old.ds", {"x": np.array([1.5]), ".": {"x": entry}})
+    ds.write(tmp_path / "new.nc", {"x": np.array([3.0]), ".": {"x": entry}})
+    paths = [tmp_path / "old.ds", tmp_path / "new.nc"]
+    assert ds.read(paths[0])["x"] == 1.5
+    for merged in (ds.read_many(paths, dim="i"), ds.merge([ds.read(path, unpack=False) for path in paths], "i")):
+        assert merged["x"].tolist() == [1.5, 1.5]

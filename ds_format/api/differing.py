@@ -69,7 +69,7 @@ def diff(
     values : bool
         Compare values.
     unpack : bool or None
-        Compare unpacked values of packed integers, and ignore the attributes of packing. None unpacks where
+        Compare unpacked values of packed numbers, and ignore the attributes of packing. None unpacks where
         `ds_format.read` does by default. False compares the stored values.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.

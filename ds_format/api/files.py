@@ -72,10 +72,11 @@ def read(
         Convert variables with units of time to Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
         Gregorian calendar, float64. A variable that cannot be converted is left as it is, with a warning.
     unpack : bool, optional
-        Unpack packed integers: multiply by the attribute `scale_factor`, add `add_offset`, in the dtype that NumPy
+        Unpack packed numbers: multiply by the attribute `scale_factor`, add `add_offset`, in the dtype that NumPy
         promotes to. These attributes are removed, and so are those that describe packed values: `_FillValue`,
-        `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default integers are unpacked if they are from a
-        NetCDF or HDF5 file, even if the file was converted to another format since.
+        `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default numbers are unpacked if they are from a
+        NetCDF or HDF5 file, even if the file was converted to another format since. True also unpacks integers of
+        other files, whose floats often have these attributes from before they were unpacked.
     mmap : bool
         Map a ds file copy-on-write instead of reading it. Large arrays without missing values are then views of the
         file. They do not change when the file is replaced, and changing them does not change the file. Truncating a

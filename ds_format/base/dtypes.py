@@ -115,4 +115,4 @@ class TypedNumbers:
 NETCDF, HDF5 = RECORDS = (".netcdf", ".hdf5")
 """Properties with the storage of a variable in a NetCDF or HDF5 file; see `model.settings`."""
 PACKED = "packed"
-"""Setting in these properties: the variable is stored as integers that are unpacked on reading."""
+"""Setting in these properties: the variable is stored as packed numbers, which reading unpacks."""

@@ -89,7 +89,7 @@ def reconcile(
         units, calendar = counted["units"], counted["calendar"]
         counters = [_counter(meta, units, calendar, one) for meta, one in zip(metas, packed, strict=True)]
         return [*counters], {**given, **counted}, "float64"
-    if not (any(packed) and _differ(metas, ATTRIBUTES)):
+    if not any(packed) or (all(packed) and not _differ(metas, ATTRIBUTES)):
         return [None] * len(metas), {}, None
     converts = [partial(unpack, attrs=meta) if one else None for meta, one in zip(metas, packed, strict=True)]
     types = [unpacked_type(meta) if one else meta.get(".type") for meta, one in zip(metas, packed, strict=True)]

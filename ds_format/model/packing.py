@@ -1,4 +1,4 @@
-"""Packed numbers: integers, with a scale and an offset that convert them to the numbers they represent.
+"""Packed numbers, with a scale and an offset that convert them to the numbers they represent.
 
 The attributes are those of the CF conventions (1.12, section 8.1) and of the NetCDF user's guide. Details follow the
 netCDF4 library.
@@ -13,33 +13,51 @@ from ..base.dtypes import PACKED, RECORDS, TYPES, TypedNumbers, np
 from .conventions import is_unsigned, parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
-"""Attributes that define the packing of integers."""
+"""Attributes that define packing."""
 OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 """Attributes whose values are packed numbers, so that they do not apply to unpacked values."""
 
 
-def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
-    """Return whether values of a variable are packed.
+def are_packing(attrs: Mapping[str, Any], type_name: str | None) -> bool:
+    """Return whether attributes say that numbers of a NetCDF file are packed.
 
     Parameters
     ----------
     attrs : dict
         Attributes, or all metadata, of the variable.
     type_name : str or None
-        Name of its ds type. Floats are never packed, but often keep the attributes from before they were unpacked.
-
-    Examples
-    --------
-    >>> is_packed({"scale_factor": 0.01}, "int16"), is_packed({"scale_factor": 0.01}, "float64")
-    (True, False)
+        Name of its ds type.
     """
     kind = TYPES[type_name].code[0] if type_name in TYPES else ""
-    if kind not in ("i", "u"):
+    if kind not in ("i", "u", "f"):
         return False
     given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs]
     if given and all(map(_is_number, given)):
         return True
     return kind == "i" and is_unsigned(attrs)
+
+
+def is_packed(entry: Mapping[str, Any], type_name: str | None) -> bool:
+    """Return whether values of a variable are packed.
+
+    Floats are packed only if it is recorded that their file follows the convention of NetCDF: in other files the
+    attributes are often left from before the values were unpacked, as in ds files of ds-format 5.0.2.
+
+    Parameters
+    ----------
+    entry : dict
+        Metadata of the variable.
+    type_name : str or None
+        Name of the ds type of its values.
+
+    Examples
+    --------
+    >>> is_packed({"scale_factor": 0.01}, "int16"), is_packed({"scale_factor": 0.01}, "float64")
+    (True, False)
+    >>> is_packed({"scale_factor": 0.01, ".netcdf": {"packed": True}}, "float64")
+    True
+    """
+    return are_packing(entry, type_name) and (TYPES[type_name or ""].code[0] != "f" or _is_recorded(entry))
 
 
 def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
@@ -54,12 +72,8 @@ def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
     """
     if unpack is False:
         return False
-    if unpack is None:
-        for name in RECORDS:
-            if name in entry and _record(entry, name).get(PACKED) is True:
-                break
-        else:
-            return False
+    if unpack is None and not _is_recorded(entry):
+        return False
     return is_packed(entry, entry.get(".type"))
 
 
@@ -110,7 +124,7 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
 
     Parameters
     ----------
-    values : ndarray, MaskedArray or scalar of an integer type
+    values : ndarray, MaskedArray or scalar of numbers
     attrs : dict
         Attributes for which `is_packed` is true.
 
@@ -178,6 +192,11 @@ def unpacked_type(entry: Mapping[str, Any]) -> str:
     """Return the name of the ds type of unpacked values, from the metadata of a packed variable."""
     name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
     return name
+
+
+def _is_recorded(entry: Mapping[str, Any]) -> bool:
+    """Return whether the variable was packed in a file of NetCDF or HDF5."""
+    return any(name in entry and _record(entry, name).get(PACKED) is True for name in RECORDS)
 
 
 def _record(entry: Mapping[str, Any], name: str) -> dict[str, Any]:

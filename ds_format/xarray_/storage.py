@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.dtypes import PACKED, RECORDS
-from ..model.packing import is_packed
+from ..model.packing import are_packing
 from ..model.settings import COMPRESSING, HDF5, LAYOUT, NETCDF, STORING, filter_settings, names, setting
 from .coders import MARK, NO_DATA
 
@@ -139,7 +139,7 @@ def records_of(
         enum = _enum(encoding["dtype"])
         if enum is not None:
             netcdf["enum"] = enum
-    packed = is_packed(entry, entry.get(".type"))
+    packed = are_packing(entry, entry.get(".type"))
     _put(netcdf, PACKED, True if packed else None)
     return {name: record for name, record in found.items() if record}
 

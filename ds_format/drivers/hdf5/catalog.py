@@ -264,7 +264,7 @@ class _FileReader:
             sought=np.array(sentinels, dtype) if sentinels else None,
         )
         properties = _properties(variable, dims, dataset, marker)
-        if packing.is_packed(attributes, type_name):
+        if packing.are_packing(attributes, type_name):
             properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
         return variable, {**properties, **{escape(k): v for k, v in attributes.items()}}
 

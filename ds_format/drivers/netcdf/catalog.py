@@ -226,7 +226,7 @@ def form_of(described: DescribedVariable, joins: Collection[str]) -> VariableFor
     record |= described.storage
     if strings:
         record["strings"] = strings
-    if not PACKING.isdisjoint(attributes) and packing.is_packed(attributes, type_name):
+    if not PACKING.isdisjoint(attributes) and packing.are_packing(attributes, type_name) and "enum" not in record:
         record[PACKED] = True
     if kind in KINDS_OF_STRINGS:
         given = marker.get("missing")
