@@ -83,6 +83,9 @@ TYPES: dict[str, Type] = {
 FLOAT16 = _row("float16", "f2", 16, True)
 """Found only in files of the 2.0.1 layout. ds-1.0 does not have this type."""
 
+READ_TYPES = {**TYPES, FLOAT16.name: FLOAT16}
+"""The types that a variable of a file can have, by name."""
+
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
 

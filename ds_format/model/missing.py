@@ -41,8 +41,8 @@ Sentinels: TypeAlias = "list[np.generic]"
 
 @cache
 def default_fill(dtype: np.dtype[Any]) -> np.generic:
-    """Return the default fill value of the NetCDF library for a type of numbers."""
-    fill: np.generic = dtype.type(DEFAULT_FILLS[dtype.str[1:]])
+    """Return the default fill value of the NetCDF library for a type of numbers; NaN for float16, which it lacks."""
+    fill: np.generic = dtype.type(DEFAULT_FILLS.get(dtype.str[1:], np.nan))
     return fill
 
 

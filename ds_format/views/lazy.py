@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import shown_as_html
-from ..base.dtypes import TYPES
+from ..base.dtypes import READ_TYPES
 from ..base.once import once
 from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Closing, Opened
@@ -66,9 +66,9 @@ class Variable(Opened):
         ValueError
             If the variable has no data and no type.
         """
-        if self.type not in TYPES:
+        if self.type not in READ_TYPES:
             raise ValueError(f'variable "{self.name}" has no known type: found {self.type!r}')
-        return np.dtype(TYPES[self.type].code)
+        return np.dtype(READ_TYPES[self.type].code)
 
     @property
     def ndim(self) -> int:

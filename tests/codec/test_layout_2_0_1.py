@@ -127,3 +127,33 @@ def test_masks_that_may_be_wrong_are_warned_of(dataset: dict[str, Any], names: s
     path = of_another_writer(tmp_path / "x.ds", dataset)
     with pytest.warns(UserWarning, match=f"the masks of {names} may be those of other variables"):
         ds.read(path)
+
+
+def of_half_floats(path: Path) -> Path:
+    """Write numbers of a type that only this layout has, the second one missing."""
+    values = np.array([1.5, -2], "<f2").tobytes()
+    entry = {".dims": ["n"], ".size": [3], ".dsize": 16, ".offset": 0, ".len": 1 + len(values), ".missing": True}
+    line = json.dumps({"x": {**entry, ".type": "float", ".endian": "l"}, ".": {}})
+    path.write_bytes(line.encode() + b"\n" + b"\x40" + values)
+    return path
+
+
+def test_half_floats_are_read_by_each_reader(tmp_path: Path) -> None:
+    path = of_half_floats(tmp_path / "x.ds")
+    ds.write(tmp_path / "more.ds", {"x": np.ones(2, "f4"), ".": {"x": {".dims": ["n"]}}})
+    with ds.open(path) as file:
+        handle = file["x"].handle()
+        assert file["x"].dtype == handle.dtype == "f2"
+        assert handle.read().tolist() == file["x"][...].tolist() == [1.5, None, -2]
+    found = ds.read_many([path, path], dim="n")["x"]
+    assert found.dtype == "f2" and found.tolist() == [1.5, None, -2] * 2
+    found = ds.read_many([path, tmp_path / "more.ds"], dim="n")["x"]
+    assert found.dtype == "f4" and found.tolist() == [1.5, None, -2, 1, 1]
+
+
+def test_half_floats_in_xarray(tmp_path: Path) -> None:
+    xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
+    path = of_half_floats(tmp_path / "x.ds")
+    for found in (xr.open_dataset(path, engine="ds"), ds.open_many(path, "n")):
+        assert found["x"].dtype == "f2"
+        np.testing.assert_array_equal(found["x"], [1.5, np.nan, -2])
