@@ -45,7 +45,8 @@ def assemble(
     merged = Dataset(filler.arrays())
     if masks:
         for plan in plans:
-            if plan.shape is not None and plan.way is not Way.FIRST and not READ_TYPES[plan.type or "float64"].is_string:
+            is_string = READ_TYPES[plan.type or "float64"].is_string
+            if plan.shape is not None and plan.way is not Way.FIRST and not is_string:
                 array = merged[plan.key]
                 merged[plan.key] = np.ma.MaskedArray(np.ma.getdata(array), np.ma.getmaskarray(array), copy=False)
     merged[META] = {key: {n: value for n, value in entry.items() if n != ".missing"} for key, entry in meta.items()}
