@@ -102,13 +102,17 @@ class FileHandle(Indexed):
     def _read(self, index: tuple[Any, ...] | None) -> Any:
         source: Any = self.origin.reopen(self.origin)
         try:
-            if isinstance(self.path, Address):
-                self.stamp.compare(source.origin.stamp, self.path.name)
-            if _properties(source.meta, self.key) != (self.shape, self.type):
-                raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")
-            return source.read(self.key, index)
+            return self._read_opened(source, index)
         finally:
             source.close()
+
+    def _read_opened(self, source: Any, index: tuple[Any, ...] | None) -> Any:
+        """Return the variable or a part of it from the file that was opened again."""
+        if isinstance(self.path, Address):
+            self.stamp.compare(source.origin.stamp, self.path.name)
+        if properties(source.meta, self.key) != (self.shape, self.type):
+            raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")
+        return source.read(self.key, index)
 
 
 class Reopened(Opened):
@@ -132,7 +136,7 @@ class Reopened(Opened):
     def handle(self, name: str) -> Handle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         check_faults(self.faults, [name])
-        shape, type_name = _properties(self.meta, name)
+        shape, type_name = properties(self.meta, name)
         return FileHandle(self.origin, name, shape, type_name, bool(self.meta[name].get(".missing", True)))
 
 
@@ -185,7 +189,7 @@ class HeldSource(Reopened):
         return self.arrays[name]
 
 
-def _properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:
+def properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:
     """Return shape and type of a variable. If it does not exist, return values that no variable has."""
     entry = meta.get(key, {".size": [-1]})
     size = entry.get(".size")

@@ -31,7 +31,7 @@ from ..model import packing
 from ..model.conventions import with_parents
 from ..model.index import Index, as_slice, normalize, shape_of, take
 from ..model.selection import ALL, Selection, resolve
-from ..model.settings import names
+from ..model.settings import names, setting
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -494,7 +494,12 @@ def _with_short_dims(key: str, entry: dict[str, Any], prefix: str, file: str) ->
     if twice is not None:
         message = f'its dimensions {given} have the name "{twice}" twice in this group, which xarray cannot hold'
         raise UnsupportedError(message, path=file, variable=unescape(key))
-    return {**entry, ".dims": short}
+    found = {**entry, ".dims": short}
+    for name in RECORDS:
+        char = setting(entry.get(name), "char", dict)
+        if char is not None and isinstance(char.get("dim"), str):
+            found[name] = {**entry[name], "char": {**char, "dim": _short(char["dim"], prefix)}}
+    return found
 
 
 def _short(name: str, prefix: str) -> str:

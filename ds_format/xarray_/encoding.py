@@ -28,15 +28,13 @@ from ..model import missing
 from ..model.settings import NETCDF, setting
 from . import coders
 from .coders import MARK, NO_DATA, REFUSALS, give_calendar, is_time_like, keep_words, naming, refusal
-from .storage import POSSIBLE, records_of, refused
+from .storage import POSSIBLE, QUANTIZED, records_of, refused
 
 FILL, MISSING_VALUE = missing.SENTINEL_ATTRIBUTES
 BOOLEAN = "bool"
 """Value of the attribute `dtype` that marks int8 values as booleans in NetCDF files of xarray and this package."""
 _CHARACTERS: Any = (EncodedStringCoder(), CharacterArrayCoder())  # type: ignore[no-untyped-call]
 """Text → bytes, and those → characters along a dimension."""
-QUANTIZED = "least_significant_digit"
-"""An attribute of NetCDF files that xarray keeps in `encoding`."""
 
 
 @dataclass(slots=True)

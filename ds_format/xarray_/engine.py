@@ -15,14 +15,15 @@ from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
 from .. import drivers
-from ..base import signatures
 from ..base.dtypes import READ_TYPES
 from ..base.text import unescape
 from ..body import Address, path_text, suffix_of
-from ..body.body import FIRST_SIZE, open_body
+from ..body.body import FIRST_SIZE, Body, open_body
 from ..dataset import as_array
-from ..drivers.base import OBJECT_SIZE, Readable
+from ..drivers.base import OBJECT_SIZE, Readable, warn
 from ..drivers.ds.source import DsSource
+from ..drivers.library.kept import close_path
+from ..drivers.library.source import LibrarySource
 from ..errors import DsError, UnsupportedError
 from ..views import subset
 from . import reading
@@ -139,9 +140,14 @@ def _opened(path: Any) -> Iterator[Any]:
     source = _source(path)
     try:
         yield source
-    except DsError as error:
-        raise error.at(path=source.path)
-    finally:
+    except BaseException as error:
+        source.close()
+        if isinstance(error, DsError):
+            raise error.at(path=source.path)
+        raise
+    if isinstance(source, LibrarySource):
+        source.keep()  # reading a variable would open it again, which takes as long
+    else:
         source.close()
 
 
@@ -179,28 +185,50 @@ def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[st
 
 def _source(path: Any) -> Any:
     """Return an open ds or NetCDF file, which its content decides unless it has the suffix of ds files."""
-    if suffix_of(path) not in drivers.FORMATS["ds"].suffixes:
-        body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix_of(path) else 0)
-        if body.head(FIRST_SIZE).startswith((*signatures.CLASSIC_NETCDF, signatures.HDF5)):
-            return drivers.open_source(path, drivers.FORMATS["netcdf"], body=body)
+    suffix, own, netcdf = suffix_of(path), drivers.FORMATS["ds"], drivers.FORMATS["netcdf"]
+    if suffix not in own.suffixes:
+        body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix else 0)
+        if not _is(body, own, own) and (suffix in netcdf.suffixes or _is(body, netcdf, drivers.FORMATS["hdf5"])):
+            return drivers.open_source(path, netcdf, body=body)
         if isinstance(path, Address):
             path.keep(body)
     return DsSource(path)
 
 
+def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
+    """Return whether a file has the first bytes of one format, or another one recognises its content."""
+    is_marked = body.head(FIRST_SIZE).startswith(marked.marks)
+    return is_marked or (recognised.recognises is not None and recognised.recognises(body))
+
+
+def _leave_out(source: Any, found: subset.Group, dropped: Collection[str]) -> None:
+    """Leave out variables of types that ds does not have, with a warning. Other faults are errors."""
+    unsupported = {key: fault for key, fault in source.faults.items() if isinstance(fault, UnsupportedError)}
+    for name in [name for name, key in found.keys.items() if key in unsupported]:
+        key = found.keys.pop(name)
+        del found.meta[name]
+        if unescape(name) not in dropped:
+            warn(f"left out: {unsupported[key].message}", source.path, unescape(key))
+
+
 def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) -> Dataset:
     found = subset.group_of(source.meta, path, source.path)
+    _leave_out(source, found, options.dropped)
     where = source.where if isinstance(source, DsSource) else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path
     held = _held(source, found, options.dropped)
     opened = reading.opened_dataset(found, partial(_handle, source, held), options, name)
     opened.encoding["source"] = source.path
+    if isinstance(source, LibrarySource):
+        opened.set_close(partial(close_path, source.origin.path))
     for variable in opened.variables.values():
         stored = None if isinstance(source, DsSource) else variable.encoding.get("chunksizes")
         chunks = stored or (preferred_chunks if is_near else remote_chunks)(variable.shape, variable.dtype)
         if chunks is not None:
-            variable.encoding["preferred_chunks"] = dict(zip(variable.dims, chunks, strict=True))
+            # characters that xarray joins are an axis of the chunks, not of the variable
+            names = (*variable.dims, variable.encoding.get("char_dim_name"))
+            variable.encoding["preferred_chunks"] = dict(zip(names, chunks, strict=False))
     return opened
 
 

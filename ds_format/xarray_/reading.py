@@ -334,6 +334,9 @@ class _Store(AbstractDataStore):
 
 
 def _lazy(names: list[str], array: LazyArray, attributes: dict[str, Any], encoding: dict[str, Any]) -> Variable:
+    if storage.QUANTIZED in attributes:
+        encoding[storage.QUANTIZED] = attributes[storage.QUANTIZED]
+        attributes = {name: value for name, value in attributes.items() if name != storage.QUANTIZED}
     return Variable(names, indexing.LazilyIndexedArray(array), attributes, encoding, fastpath=True)
 
 

@@ -20,6 +20,9 @@ from .coders import MARK, NO_DATA
 XARRAY_COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}
 """Name in a record → in an encoding, where the engine netcdf4 has a flag of this name, or h5netcdf a `compression`."""
 
+QUANTIZED = "least_significant_digit"
+"""Attribute of NetCDF files that xarray has in the encoding."""
+
 KINDS = frozenset({*XARRAY_COMPRESSIONS.values(), "blosc", "compression"})
 """Keys of an encoding for compression."""
 

@@ -13,9 +13,11 @@ from ...base.dtypes import TYPES
 from ...body import Address, check_file, path_text
 from ...body.body import Stream, open_body
 from ...body.remote.blocks import BlockBody
+from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model.settings import setting
 from ..library import guard
+from ..library.kept import close_former
 from .attributes import CODES, Marker, Native, Unreadable, decoded, stored_attributes
 from .format import CACHE, COMPRESSIONS, LIBVER, MARKER, SCALE_CLASS, Kind, StoredType, refused
 
@@ -48,6 +50,7 @@ def open_file(path: Any) -> Node:
         with guard.Guard(FormatError, name):
             return h5py.File(Stream(BlockBody(open_body(path))), "r", **CACHE)
     check_file(name)
+    close_former(Stamp.of_path(name))
     with guard.opening(name, "HDF5"), guard.Guard(FormatError, name):
         return h5py.File(name, "r", **CACHE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -22,9 +23,10 @@ from ...errors import DsError, FormatError
 from ...model import missing
 from .. import strings
 from ..base import BLOCK_SIZE, LossWarning, Metadata, ReadBy, block_slices, check_faults, warn
-from ..handle import Reopened
+from ..handle import Reopened, properties
 from ..slabs import Slices, read_part
 from .catalog import Catalog, FileVariable, dtype_of
+from .kept import KeptFile, LibraryHandle
 
 
 class Job(NamedTuple):
@@ -207,6 +209,7 @@ class LibrarySource(Reopened, Reading):
     faults: Mapping[str, DsError]
     reader = ReadBy()
     """Set by the function that opens the source, which knows the reason."""
+    _kept: weakref.ref[KeptFile] | None = None
 
     @abstractmethod
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
@@ -225,6 +228,31 @@ class LibrarySource(Reopened, Reading):
             Full rank: numbers and booleans in native byte order, S1 for characters, S of fixed length, or objects of
             `bytes` or, if the variable `is_decoded`, `str`.
         """
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self._path
+
+    @property
+    def kept(self) -> KeptFile:
+        """The object that opens the file for all handles."""
+        found = None if self._kept is None else self._kept()
+        if found is None:
+            found = KeptFile(self.origin)
+            self._kept = weakref.ref(found)
+        return found
+
+    def keep(self) -> None:
+        """Leave the file open for the handles, of which the last one closes it."""
+        self.kept.keep(self)
+
+    def handle(self, name: str) -> LibraryHandle:
+        """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
+        check_faults(self.faults, [name])
+        shape, type_name = properties(self.meta, name)
+        may_be_missing = bool(self.meta[name].get(".missing", True))
+        return LibraryHandle(self.origin, name, shape, type_name, may_be_missing, self.kept)
 
     def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
         """Return a slab of raw values; see `LibrarySource._fetch`."""

@@ -21,6 +21,7 @@ from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, UnsupportedError
 from ..library import guard
 from ..library.guard import ERRORS, LOCK
+from ..library.kept import close_former
 from .format import warn
 
 Group = Any
@@ -232,6 +233,7 @@ class Lease:
         with LOCK:
             shared = _open.get(key)
             if shared is None:
+                close_former(key[1])
                 shared = Shared(key, *open_file(path))
                 if shared.file.data_model.startswith("NETCDF4"):
                     _open[key] = shared
