@@ -9,6 +9,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .base import forks as _forks
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -201,6 +203,7 @@ class _Former:
 
 sys.modules[__name__].__class__ = _Package
 sys.meta_path.append(_Former)
+_forks.register()
 
 
 def shown_as_text(dataset: Mapping[Any, Any]) -> str:
