@@ -29,7 +29,9 @@ def reasons() -> dict[str, str]:
 
 def _of_python(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Unusual":
+        if not isinstance(node, ast.Call) or getattr(node.func, "id", getattr(node.func, "attr", "")) != "Unusual":
+            continue
+        if not isinstance(node.args[0], ast.Attribute):  # the reason of a kernel
             yield _text(node.args[0])
 
 

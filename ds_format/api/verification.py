@@ -18,7 +18,7 @@ from ..base.progress import Advance, Progress
 from ..base.text import unescape
 from ..body import path_text
 from ..dataset import META, dims
-from ..drivers.base import ERROR, WARNING, Problem, Source
+from ..drivers.base import ERROR, WARNING, OtherFormatError, Problem, Source
 from ..errors import DsError, FormatError, explained
 from ..views.subset import Input, Path, item_size, memory_size
 
@@ -126,7 +126,10 @@ def _opened(path: Path, found: _Findings, strict: bool, progress: Progress | Non
     format = drivers.find_existing(path)
     check = drivers.load(format).check
     if check is not None:
-        return check(path, found.problems.append, strict=strict, progress=progress)
+        try:
+            return check(path, found.problems.append, strict=strict, progress=progress)
+        except OtherFormatError as other:
+            format = drivers.of_format(other.format)
     return drivers.open_source(path, format, skip_unsupported="skip_unsupported" in format.options)
 
 

@@ -411,8 +411,13 @@ def open_source(path: Any, format: Format | None = None, *, body: Body | None = 
     path = located(path)
     if format is None:
         format = find_existing(path)
+    from .base import OtherFormatError
+
     try:
-        return _open(path, format, body, options)
+        try:
+            return _open(path, format, body, options)
+        except OtherFormatError as other:
+            return _open(path, of_format(other.format), body, options)
     except FileNotFoundError as error:
         raise explained(error) from None
 

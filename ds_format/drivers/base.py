@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from ..base.dtypes import READ_TYPES
 from ..body import Location
 from ..body.stamp import Stamp
-from ..errors import DsError
+from ..errors import DsError, UnsupportedError
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -186,6 +186,22 @@ class Origin(NamedTuple):
     stamp: Stamp
     reopen: Callable[..., Any]
     """Called with this object; returns a Source. Formats are below the function that knows all of them."""
+
+
+class OtherFormatError(UnsupportedError):
+    """A file that the driver of another format reads, though its name is not one of that format.
+
+    Parameters
+    ----------
+    message : str
+        Why this driver does not read it.
+    format : str
+        Name of the other format.
+    """
+
+    def __init__(self, message: str, format: str = ""):
+        super().__init__(message)
+        self.format = format
 
 
 class ReadBy(NamedTuple):

@@ -261,9 +261,19 @@ class HDF5Values(NativeValues):
         except hdf5.Unusual as reason:
             log_reason(self._path, self.library, f'variable "{variable.name}": {reason}')
             refuse_elsewhere(self._body, self.library, f'variable "{variable.name}": {reason}')
+            self._check_index(variable)
         except DsError as error:
             raise error.at(path=self._path, variable=variable.name)
         return self._opened_by_library().fetch(escape(variable.name), slices), True
+
+    def _check_index(self, variable: FileVariable) -> None:
+        """Check the index of the chunks of a variable before the library reads it."""
+        try:
+            hdf5.stored_of(self._body, variable.place)
+        except hdf5.Unusual:
+            return  # the library knows it better
+        except DsError as error:
+            raise error.at(path=self._path, variable=variable.name)
 
     def _prepare(self, places: list[Any]) -> None:
         hdf5.load_indexes(self._body, {id(place): place for place in places}.values())

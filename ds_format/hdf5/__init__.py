@@ -7,7 +7,7 @@ From low to high::
     header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
     links    soft links and further hard links → all names of the objects
     arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
-    auditing structures that reading does not need, and which parts of a dataset were written
+    auditing damage: checks before a library reads a file, structures that reading does not need, written parts
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
         stored_of,
         values,
     )
-    from .auditing import check_unread, written_parts
+    from .auditing import Audit, check_unread, written_parts
     from .links import LeftOut, with_links
 
 __all__ = [
     "SIGNATURE",
+    "Audit",
     "DatasetPlace",
     "DatasetPlaces",
     "HDF5Attribute",
@@ -81,7 +82,7 @@ def __getattr__(name: str) -> Any:
         from . import links
 
         found = getattr(links, name)
-    elif name in ("check_unread", "written_parts"):
+    elif name in ("Audit", "check_unread", "written_parts"):
         from . import auditing
 
         found = getattr(auditing, name)

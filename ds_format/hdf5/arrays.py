@@ -355,7 +355,7 @@ def load_indexes(body: Body, places: Iterable[DatasetPlace]) -> None:
     missing = [place for place in places if place.layout.chunk is not None and place.chunks is None]
 
     def lenient(place: DatasetPlace) -> Callable[[Any, int], Any]:
-        parse = _index_parser(place)
+        parse = _index_parser(place, bool(place.filters))
 
         def parse_or_leave(segments: Any, size: int) -> Any:
             try:
@@ -374,14 +374,28 @@ def find_index(body: Body, place: DatasetPlace) -> None:
     """Find the chunks of a dataset if its index is at hand; see `Body.at_hand`. Errors are left to `values`."""
     if place.layout.chunk is not None and place.chunks is None:
         with contextlib.suppress(DsError, Unusual):
-            found = _index_parser(place)(body.at_hand, body.size)
+            found = _index_parser(place, bool(place.filters))(body.at_hand, body.size)
             if not isinstance(found, list):
                 place.chunks = _sorted(*found)
 
 
 def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
     """Find out where the chunks of a dataset are."""
-    return _sorted(*read_known(body, _index_parser(place), body.at_hand))
+    return _sorted(*read_known(body, _index_parser(place, bool(place.filters)), body.at_hand))
+
+
+def check_index(body: Body, dataset: HDF5Dataset) -> None:
+    """Check the index of the chunks of a dataset, whatever type and filters it has.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged.
+    Unusual
+        If it is not supported.
+    """
+    if dataset.layout.chunk is not None and dataset.shape:
+        read_known(body, _index_parser(dataset, bool(dataset.filters)), body.at_hand)
 
 
 def _sorted(
@@ -391,9 +405,9 @@ def _sorted(
     return StoredChunks(numbers[order], offsets[order], sizes[order], masks[order])
 
 
-def _index_parser(place: DatasetPlace) -> Callable[[Any, int], Any]:
+def _index_parser(place: DatasetPlace | HDF5Dataset, is_filtered: bool) -> Callable[[Any, int], Any]:
     """Return a function that parses the index of the chunks of a dataset, for `read_known`."""
-    layout = place.layout
+    layout, shape, max_shape = place.layout, place.shape or (), place.max_shape
     index, address, chunk = layout.index or "", layout.address, layout.chunk or ()
 
     def parse(segments: Any, size: int) -> Any:
@@ -406,11 +420,11 @@ def _index_parser(place: DatasetPlace) -> Callable[[Any, int], Any]:
             index,
             address,
             layout.parameters,
-            place.shape,
-            place.max_shape,
+            shape,
+            max_shape,
             chunk,
             layout.size,
-            bool(place.filters),
+            is_filtered,
             bool(layout.flags & PLAIN_EDGES),
             Unusual,
         )

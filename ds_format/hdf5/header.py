@@ -34,8 +34,8 @@ from .records import (
 SIGNATURE = signatures.HDF5
 
 _records = (HDF5Type, HDF5Attribute, HDF5Filter, HDF5Layout, HDF5Dataset, HDF5Group, HDF5File)
-_parser = Parser(_records, Unusual)
-_header_parser = Parser(_records, Unusual, TypedNumbers)
+_parser = Parser(_records)
+_header_parser = Parser(_records, TypedNumbers)
 
 
 def content(body: Body) -> Body | None:
@@ -70,12 +70,23 @@ def read_file(body: Body, *, netcdf: bool = False, share: bool = False) -> HDF5F
     Unusual
         If a library shall read the file.
     """
-    return _read(body, _parser, netcdf, share)
+    return _usual(_read(body, _parser, netcdf, share))
+
+
+def read_partly(body: Body, *, netcdf: bool = False) -> HDF5File:
+    """Do the same as `read_file`; of a file that a library shall read, return what is known, and why."""
+    return _read(body, _parser, netcdf, False)
 
 
 def read_header(body: Body) -> HDF5File:
     """Do the same as `read_file` for `netcdf`, without NumPy: numbers of attributes are `TypedNumbers`."""
-    return _read(body, _header_parser, True, False)
+    return _usual(_read(body, _header_parser, True, False))
+
+
+def _usual(file: HDF5File) -> HDF5File:
+    if file.unusual:
+        raise Unusual(file.unusual)
+    return file
 
 
 def _read(body: Body, parser: Parser, netcdf: bool, share: bool) -> HDF5File:

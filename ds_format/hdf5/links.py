@@ -66,7 +66,7 @@ def with_links(file: HDF5File, *, netcdf: bool = False) -> tuple[HDF5File, list[
             listed[group].append((is_soft and not netcdf, order, base, named))
         elif address in types:
             added_types.append((name, types[address]))
-        else:
+        elif address in paths.groups:
             known = paths.groups[address]
             to_groups.append((group, known))
             reason = f'a link to the group "{known or "/"}", which is listed under that name'
@@ -104,7 +104,7 @@ class _Paths:
         parts: list[str] = []
         target: int | str | None = path
         for _ in range(MAX_LINKS):
-            if not isinstance(target, str):
+            if not target or not isinstance(target, str):
                 break
             self._steps -= target.count("/") + 1
             if self._steps < 0:

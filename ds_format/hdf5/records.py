@@ -14,7 +14,7 @@ class HDF5Type(NamedTuple):
     kind: str
     """`number`, `text` (strings of fixed length), `string` (strings of variable length), `enum`, `reference` (to
     objects), or, without a code, a type that ds does not have: `compound`, `sequence` (variable length), `opaque`,
-    `bitfield`, `time`, `array`, `unusual number`."""
+    `bitfield`, `time`, `array`, `unusual float`, `unusual number`."""
     code: str | None
     """As `str` of a NumPy dtype: of numbers and enums in the byte order of the file (`<f4`, `|i1`); `|S` with the size
     of text; else None."""
@@ -139,3 +139,5 @@ class HDF5File(NamedTuple):
     links: list[tuple[str, int, int | str]]
     """Other names of objects, with groups; creation order as of `HDF5Dataset`; address of the object header, or
     path of a soft link."""
+    unusual: str = ""
+    """Why a library shall read the file; empty: it need not. Objects with something unusual may be left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -390,3 +391,46 @@ def groups_in_groups(a: Anatomy) -> bytes:
     groups = b"".join(group(info + link) for link in links) + group(info)
     assert len(groups) == 2001 * size - 16
     return a.appended(groups, (link_name(a) + 1, u64(start)))
+
+
+# 15. damage goes before what is unusual
+
+
+@case("earliest", "FormatError", "it has the names of another group")
+def groups_that_share_their_names(a: Anatomy) -> bytes:
+    first, second = [match.start() for match in re.finditer(b"HEAP", a.data)][:2]
+    return a.patched((second + 8, a.data[first + 8 : first + 32]))
+
+
+@case("earliest", "FormatError", "local heap.*it does not end within the file")
+def damage_after_an_external_link(_: Anatomy) -> bytes:
+    def make(file: h5py.File) -> None:
+        file["a"] = h5py.ExternalLink("other.h5", "/x")
+        file["b/x"] = 1
+
+    content = linked(make, libver="earliest")  # no checksum is in it
+    at = content.rindex(b"HEAP") + 24
+    return content[:at] + BEYOND + content[at + 8 :]
+
+
+@case("few", "FormatError", "attribute.*it is too short")
+def damage_after_an_unusual_attribute(_: Anatomy) -> bytes:
+    def make(file: h5py.File) -> None:
+        file["a"] = 1
+        file["a"].attrs["first"] = 1
+        file["b"] = 1
+        file["b"].attrs["second"] = 2
+
+    content = linked(make, libver="latest")
+    changes = (content.index(b"first\0") - 9, u8(77)), (content.index(b"second\0") - 7, u16(60_000))
+    return Anatomy(content).patched(*changes)
+
+
+@case("few", "FormatError", "another group|leads from a group to one that is around it")
+def group_in_itself_after_an_unusual_dataset(_: Anatomy) -> bytes:
+    def make(file: h5py.File) -> None:
+        file["a"] = [1, 2]
+        file["b"] = file["/"]
+
+    content = linked(make, libver="latest")
+    return Anatomy(content).patched((content.index(bytes([2, 1, 1, 1, 2]) + bytes(7)), u8(9)))

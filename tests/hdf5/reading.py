@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.body.body import MemoryBody
+from ds_format.body.body import Body, MemoryBody
 from ds_format.errors import FormatError, TruncatedError, Unusual
-from ds_format.hdf5 import arrays, header, with_links
+from ds_format.hdf5 import Audit, arrays, header, with_links
 from ds_format.hdf5.records import HDF5File
 
 MEMORY = 100 << 20
@@ -34,8 +34,10 @@ def outcome(data: bytes) -> tuple[str, str]:
         file = header.read_file(body)
         every, _ = with_links(file)
         with_links(file, netcdf=True)
-    except (FormatError, Unusual) as error:
+    except FormatError as error:
         return _told(error)
+    except Unusual as error:
+        return _audited(body, error)
     for dataset in every.datasets:
         try:
             arrays.values(body, arrays.place_of(dataset))
@@ -43,6 +45,17 @@ def outcome(data: bytes) -> tuple[str, str]:
             found.append(_told(error))
     # one that is damaged says more than one that is unusual
     return min(found, key=lambda told: told[0] == "Unusual", default=("read", ""))
+
+
+def _audited(body: Body, unusual: Unusual) -> tuple[str, str]:
+    """Return what a library must not meet in an unusual file, or why it is unusual."""
+    try:
+        audit = Audit(body, netcdf=True)
+        for name in audit.datasets:
+            audit.check_values(name)
+    except FormatError as error:
+        return _told(error)
+    return _told(unusual)
 
 
 def exact(value: Any) -> Any:

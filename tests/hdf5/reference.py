@@ -248,9 +248,9 @@ class Parser:
                 raise WrongError(f"datatype at {at} is longer than its message")
             return at + 8
 
-        def numeric(code: str, is_usual: bool) -> HDF5Type:
+        def numeric(code: str, is_usual: bool, unusual: str = "unusual number") -> HDF5Type:
             known = np.dtype(code).str if is_usual else None
-            return HDF5Type("number" if is_usual else "unusual number", known, width, None, address)
+            return HDF5Type("number" if is_usual else unusual, known, width, None, address)
 
         if kind == 0:
             start = properties(4)
@@ -268,7 +268,7 @@ class Parser:
             # the padding is that of bits that are not used, and there are none
             is_usual = found == FLOATS.get(width) and not bits & 0xC0 and bits >> 4 & 3 == 2
             code = f"{'<>'[bits & 1]}f{width}"
-            return numeric(code, is_usual)
+            return numeric(code, is_usual, "unusual float")
         if kind == 3:
             paddings = ("NUL ends", "NULs", "spaces")
             if bits & 15 >= len(paddings):

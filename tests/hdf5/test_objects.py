@@ -116,7 +116,7 @@ def test_any_bytes_may_be_known_first(data: st.DataObject) -> None:
     ends = sorted(data.draw(st.sets(st.integers(0, len(content)), max_size=12)))
     pairs = zip(ends[::2], ends[1::2], strict=False)
     segments: list[tuple[int, Any]] = [(start, content[start:stop]) for start, stop in pairs]
-    parser = Parser(RECORDS, Unusual)
+    parser = Parser(RECORDS)
     asked: list[list[tuple[int, int]]] = []
 
     def parse(known: list[tuple[int, Any]], size: int) -> Any:
@@ -146,7 +146,7 @@ def test_a_file_that_has_become_shorter(tmp_path: Path, scattered: bytes) -> Non
 
 
 def test_segments_that_are_not_in_the_file() -> None:
-    parser = Parser(RECORDS, Unusual)
+    parser = Parser(RECORDS)
     with pytest.raises(ValueError, match="not within 100 bytes"):
         parser.parse([(60, bytes(50))], 100)
     with pytest.raises(OverflowError):
@@ -159,9 +159,9 @@ def test_segments_that_are_not_in_the_file() -> None:
 @given(st.randoms(use_true_random=False), st.booleans(), st.booleans())
 def test_any_files_in_any_order(random: Random, netcdf: bool, share: bool) -> None:
     """Memory changes nothing: a parser that has read others says the same as a new one."""
-    parser = Parser(RECORDS, Unusual)
+    parser = Parser(RECORDS)
     for data in random.choices(stored(), k=12):
-        expected = Parser(RECORDS, Unusual).parse([(0, data)], len(data), netcdf)
+        expected = Parser(RECORDS).parse([(0, data)], len(data), netcdf)
         assert exact(parser.parse([(0, data)], len(data), netcdf, share)) == exact(expected)
 
 
@@ -235,7 +235,7 @@ def test_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(functools.partial(read, share=True), files))
     for data, file in zip(files, found, strict=True):
-        assert exact(file) == exact(Parser(RECORDS, Unusual).parse([(0, data)], len(data)))
+        assert exact(file) == exact(Parser(RECORDS).parse([(0, data)], len(data)))
 
 
 # options

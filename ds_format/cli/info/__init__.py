@@ -124,7 +124,9 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     source = drivers.open_source(path, known)
     try:
         if name not in CONTAINERS:
-            found.update(format=_titled(known, source), size=drivers.size_of(path))
+            if (origin := getattr(source, "origin", None)) is not None:
+                known = drivers.of_format(origin.driver)  # not always the format that the name of the file says
+            found.update(driver=known.name, format=_titled(known, source), size=drivers.size_of(path))
             reader = getattr(source, "reader", None)
             if reader is not None:
                 found["reader"] = {"library": reader.library or None, "reason": reader.reason or None}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import hdf5
 from ...body import Address
 from ...body.body import Body, open_body
 from ...body.stamp import Stamp
-from ...errors import FormatError, Unusual
+from ...errors import DsError, FormatError, Unusual
 from ..base import ReadBy, Source
 from ..library.guard import opening
 from ..native import log_reason, refuse_elsewhere
@@ -56,6 +57,12 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
         with opening(body.name, "HDF5"):
             raise FormatError("no HDF5 file")
     log_reason(body.name, LIBRARY, reason)
+    try:
+        audit = hdf5.Audit(body, netcdf=False)
+        for name in audit.datasets:
+            audit.check_values(name)  # h5py goes through the index of each dataset that it opens
+    except DsError as error:
+        raise error.at(path=body.name)
     if isinstance(path, Address):
         path.keep(body)
     source = open_by_library(path, reason, skip_unsupported=skip_unsupported)

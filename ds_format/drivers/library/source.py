@@ -12,7 +12,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from ..handle import Reopened, properties
 from ..slabs import Slices, read_part
 from .catalog import Catalog, FileVariable, dtype_of
 from .kept import KeptFile, LibraryHandle
+
+if TYPE_CHECKING:
+    from ...hdf5 import Audit
 
 
 class Job(NamedTuple):
@@ -209,6 +212,8 @@ class LibrarySource(Reopened, Reading):
     faults: Mapping[str, DsError]
     reader = ReadBy()
     """Set by the function that opens the source, which knows the reason."""
+    audit: Audit | None = None
+    """Checks the index of the chunks of a variable before the library reads it. Set by the same function."""
     _kept: weakref.ref[KeptFile] | None = None
 
     @abstractmethod
@@ -283,7 +288,13 @@ class LibrarySource(Reopened, Reading):
 
     def _variable(self, name: str) -> FileVariable:
         check_faults(self.faults, [name])
-        return self._variables[name]
+        variable = self._variables[name]
+        if self.audit is not None:
+            try:
+                self.audit.check_values(variable.name)
+            except FormatError as error:
+                raise error.at(path=self._path)
+        return variable
 
     @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:

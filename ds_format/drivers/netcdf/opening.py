@@ -50,14 +50,20 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
         If it is not a NetCDF file, or a damaged one.
     UnsupportedError
         As `source.NetCDFSource`.
+    OtherFormatError
+        If the library would end the process; see `hdf5.auditing.audited`.
     """
     body = open_body(path) if body is None else body
     found = _opened(body)
     if not isinstance(found, str):
         return found
+    from .hdf5.auditing import audited
+
+    audit = audited(body)
+    log_reason(body.name, LIBRARY, found)
     refuse_elsewhere(body, LIBRARY, found)
     source = open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
-    source.reader = ReadBy(LIBRARY, found)
+    source.reader, source.audit = ReadBy(LIBRARY, found), audit
     return source
 
 
@@ -66,7 +72,6 @@ def _opened(body: Body) -> NativeSource | str:
     try:
         found: NativeSource | None = opened_classic(body) or opened_hdf5(body)
     except Unusual as reason:
-        log_reason(body.name, LIBRARY, str(reason))
         return str(reason)
     return found or "its first bytes are not those of a NetCDF file"
 
@@ -99,9 +104,8 @@ def read(
         with body.watch:
             found: Dataset = kind(body).dataset(keys, full, unpack)
             return found
-    except Unusual as reason:
-        log_reason(body.name, LIBRARY, str(reason))
-        return body
+    except Unusual:
+        return body  # the general way logs the reason
     except DsError as error:
         raise error.at(path=body.name)
 
@@ -137,7 +141,6 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     body = open_body(path)
     found = _opened(body)
     if isinstance(found, str):
-        refuse_elsewhere(body, LIBRARY, found)
         return open(path, skip_unsupported=True, body=body)
     if isinstance(found, ClassicSource):
         from .classic import check as classic_check

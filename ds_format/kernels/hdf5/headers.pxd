@@ -5,7 +5,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcmp
 
 from .known cimport (
-    Known, bytes_at, check, check_later, count_visit, u16, u32, u64, unusual, wide,
+    Known, bytes_at, check, check_later, count_visit, note_unusual, u16, u32, u64, unusual, wide,
 )
 
 cdef enum:
@@ -127,7 +127,7 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
         check(k, n <= size - head, b"object header", h.address, b"a message does not end within its block")
         m.data, m.address, m.size = p + head, address + head, n
         if m.type >= N_MESSAGES and m.flags & MUST_KNOW:
-            unusual(k, b"a message that must be understood is of an unknown type", m.address)
+            note_unusual(k, b"a message that must be understood is of an unknown type", m.address)
         h.n += m.type != 0  # a gap
         p += head + n
         address += head + n

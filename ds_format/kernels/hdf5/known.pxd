@@ -1,6 +1,7 @@
 """The bytes of a file that are known, and the faults that are found in them.
 
 A function that finds a fault, or lacks bytes, notes which, and raises EOFError: `objects` makes the error of it.
+Damage goes before what is unusual: after something unusual, the other objects of the file are read as well.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -55,6 +56,8 @@ cdef struct Known:
     const char* what  # the structure in which it is
     uint64_t address  # of that
     const char* reason
+    const char* odd  # what was unusual first, or NULL
+    uint64_t odd_address
     uint64_t found
     uint64_t expected
     Range* needed
@@ -81,7 +84,20 @@ cdef inline int damaged(Known* k, const char* what, uint64_t address, const char
 
 
 cdef inline int unusual(Known* k, const char* reason, uint64_t address=0) except -1:
+    """Note that a library shall read the file, and raise: the structure is not known further."""
+    note_unusual(k, reason, address)
     return fail(k, UNUSUAL, b"", address, reason)
+
+
+cdef inline void note_unusual(Known* k, const char* reason, uint64_t address=0) noexcept:
+    """Note that a library shall read the file, which is still checked for damage."""
+    if k.odd == NULL:
+        k.odd, k.odd_address = reason, address
+
+
+cdef inline bint can_go_on(const Known* k) noexcept:
+    """Return whether what follows a structure may be read although there is a fault in it."""
+    return k.fault <= UNUSUAL
 
 
 cdef inline int check(Known* k, bint is_right, const char* what, uint64_t address, const char* reason) except -1:

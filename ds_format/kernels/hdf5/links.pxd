@@ -7,7 +7,8 @@ from libc.string cimport memchr, memcmp
 from .headers cimport LINK, LINK_INFO, SHARED, SYMBOL_TABLE, Header, Message
 from .heaps cimport HEAP_SIZE, Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
-    LACKING, UNDEFINED, Known, bytes_at, check, count_visit, expect, signed, u16, u32, u64, unusual, wide,
+    UNDEFINED, Known, bytes_at, can_go_on, check, count_visit, expect, is_seen, note_unusual, signed, u16, u32, u64,
+    unusual, wide,
 )
 from .trees cimport Records, read_tree
 
@@ -72,8 +73,8 @@ cdef inline int read_links(Known* k, Header* h, Links* links) except -1:
         if m.type not in (LINK, LINK_INFO, SYMBOL_TABLE):
             continue
         if m.flags & SHARED:
-            unusual(k, b"a shared link", m.address)
-        if m.type == LINK:
+            note_unusual(k, b"a shared link", m.address)
+        elif m.type == LINK:
             _read_link(k, m.data, m.size, m.address, links)
         elif m.type == LINK_INFO:
             _read_dense(k, m, links)
@@ -109,7 +110,8 @@ cdef inline int _read_link(Known* k, const uint8_t* p, uint64_t size, uint64_t a
     if flags & WITH_TYPE:
         is_soft = p[at] == SOFT_LINK
         if p[at] > SOFT_LINK:
-            unusual(k, b"an external link", address)
+            note_unusual(k, b"an external link", address)
+            return 0
         at += 1
     if flags & WITH_ORDER:
         check(k, at + 8 <= size, b"link", address, b"it is too short")
@@ -154,7 +156,7 @@ cdef inline int _read_dense(Known* k, const Message* m, Links* links) except -1:
                     i += 1
             except EOFError:
                 # other blocks may be lacking, too
-                if k.fault != LACKING:
+                if not can_go_on(k):
                     raise
                 i += 1
     finally:
@@ -171,6 +173,8 @@ cdef inline int _read_symbols(Known* k, uint64_t tree, uint64_t heap, Links* lin
     p = signed(k, heap, 32, b"HEAP", 0, b"local heap")
     names.size, names.address = u64(p + 8), u64(p + 24)
     names.data = bytes_at(k, names.address, names.size, b"local heap")
+    # two groups with the same names crash the HDF5 library
+    check(k, not is_seen(k, names.address), b"local heap", heap, b"it has the names of another group")
     count_visit(k, names.size, b"local heap", heap)
     p = bytes_at(k, tree, 24, b"B-tree")
     return _read_symbol_tree(k, tree, p[5], &names, links)

@@ -1,7 +1,7 @@
 """The bytes of an HDF5 file → the records of its objects, in one pass.
 
-Everything that the metadata alone decide is checked here, and all checksums are compared. Damage is a FormatError;
-files that are not certain are left to the libraries.
+Everything that the metadata alone decide is checked here, and all checksums are compared. Damage is a FormatError.
+The record of a file that is left to the libraries says why, and has the objects that are not unusual.
 """
 
 cimport cython
@@ -19,7 +19,8 @@ from .headers cimport (
 )
 from .heaps cimport Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
-    LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, compare_sums, fail, u32, u64, unusual,
+    SHORT, UNDEFINED, Known, bytes_at, can_go_on, check, check_sum, compare_sums, fail, note_unusual, u32, u64,
+    unusual,
 )
 from .links cimport Link, Links, read_links
 from .segments cimport Segments
@@ -80,7 +81,7 @@ cdef class Reader:
         free(self.header.messages)
         free(self.items)
 
-    cdef object read(self, Known* k):
+    cdef object read(self, Known* k, Segments known):
         """Return the file; it may be incomplete if bytes are needed."""
         self.k = k
         self.groups, self.datasets, self.types, self.links, self.seen, self.is_ordered = [], [], [], [], set(), True
@@ -88,11 +89,11 @@ cdef class Reader:
             try:
                 self._group("", self._root(), -1, 0)
             except EOFError:
-                if k.fault != LACKING:
+                if not can_go_on(k):
                     raise
             compare_sums(k)
         finally:
-            found = self.groups, self.datasets, self.types, self.is_ordered, self.links
+            found = self.groups, self.datasets, self.types, self.is_ordered, self.links, known.oddity()
             self.groups = self.datasets = self.types = self.links = self.seen = None
             self.values.forget()
         return _record(self.file_record, found)
@@ -157,7 +158,7 @@ cdef class Reader:
             try:
                 read_links(k, &self.header, &links)
             except EOFError:
-                if k.fault != LACKING:
+                if not can_go_on(k):
                     raise
             self.is_ordered &= links.is_tracked
             attributes = self._attributes()
@@ -171,7 +172,7 @@ cdef class Reader:
                         i += 1
                 except EOFError:
                     # others may lack bytes, too: these are read together
-                    if k.fault != LACKING:
+                    if not can_go_on(k):
                         raise
                     i += 1
         finally:
@@ -180,7 +181,7 @@ cdef class Reader:
             try:
                 self._group(one[0], one[1], one[2], depth + 1)
             except EOFError:
-                if k.fault != LACKING:
+                if not can_go_on(k):
                     raise
         return 0
 
@@ -191,7 +192,7 @@ cdef class Reader:
         cdef str name = self.values.name(k, link.name, link.size)
         cdef object target
         if memchr(link.name, SLASH, link.size) != NULL:
-            unusual(k, b"a link whose name has a slash")
+            note_unusual(k, b"a link whose name has a slash")
         if group:
             name = f"{group}/{name}"
         if link.target != NULL:
@@ -216,7 +217,7 @@ cdef class Reader:
         elif find_message(h, DATATYPE) != NULL and find_message(h, DATASPACE) == NULL:
             self.types.append((name, self.values.committed(k, address).record))
         else:
-            unusual(k, b"an object of an unknown kind", address)
+            note_unusual(k, b"an object of an unknown kind", address)
         return 0
 
     cdef int _dataset(self, str name, uint64_t address, int64_t order) except -1:
@@ -281,13 +282,14 @@ cdef class Reader:
             m = &h.messages[i]
             if m.type == ATTRIBUTE:
                 if m.flags & SHARED:
-                    unusual(k, b"a shared attribute", m.address)
-                self._add(m.order, m.data, m.size, m.address)
+                    note_unusual(k, b"a shared attribute", m.address)
+                else:
+                    self._add(m.order, m.data, m.size, m.address)
             elif m.type == ATTRIBUTE_INFO:
                 try:
                     self._dense(m)
                 except EOFError:
-                    if k.fault != LACKING:
+                    if not can_go_on(k):
                         raise
         if h.flags & TRACKED:
             for i in range(1, self.n_items):
@@ -301,14 +303,14 @@ cdef class Reader:
                     self.values.attribute(k, self.items[i].data, self.items[i].size, self.items[i].address, found)
                     i += 1
             except EOFError:
-                if k.fault != LACKING:
+                if not can_go_on(k):
                     raise
                 i += 1
         self.values.finish(found)
         if not self.values.netcdf and not h.flags & TRACKED:
             found.usual = dict(sorted(found.usual.items()))
         if not k.n_needed and len(found.usual) + len(found.hidden) + found.n_other != self.n_items:
-            unusual(k, b"two attributes with the same name", h.address)
+            note_unusual(k, b"two attributes with the same name", h.address)
         return found
 
     cdef int _add(self, uint64_t order, const uint8_t* data, uint64_t size, uint64_t address) except -1:
@@ -341,12 +343,13 @@ cdef class Reader:
                     while i < records.n:
                         record = records.data + RECORD * i
                         if record[8] & SHARED:
-                            unusual(k, b"a shared attribute", tree_address)
-                        heap_object(k, &heap, record, &one)
-                        self._add(u32(record + 9), one.data, one.size, one.address)
+                            note_unusual(k, b"a shared attribute", tree_address)
+                        else:
+                            heap_object(k, &heap, record, &one)
+                            self._add(u32(record + 9), one.data, one.size, one.address)
                         i += 1
                 except EOFError:
-                    if k.fault != LACKING:
+                    if not can_go_on(k):
                         raise
                     i += 1
         finally:
@@ -386,19 +389,17 @@ cdef class Parser:
     records : tuple of type
         `HDF5Type`, `HDF5Attribute`, `HDF5Filter`, `HDF5Layout`, `HDF5Dataset`, `HDF5Group` and `HDF5File` of
         `hdf5.records`.
-    error : type
-        The exception for files that are left to the libraries. It takes a reason.
     numbers : callable, optional
         Makes the numbers of an attribute from a number of Python or a list of them, and the NumPy kind and bytes of one
         (`f4`). By default, they are a scalar or an array of NumPy.
     """
 
     cdef tuple records
-    cdef object error, numbers
+    cdef object numbers
     cdef list plain, netcdf
 
-    def __init__(self, tuple records not None, error, numbers=None):
-        self.records, self.error, self.numbers = records, error, numbers
+    def __init__(self, tuple records not None, numbers=None):
+        self.records, self.numbers = records, numbers
         self.plain, self.netcdf = [], []
 
     def parse(self, list segments not None, uint64_t file_size, bint netcdf=False, bint share=False):
@@ -427,8 +428,6 @@ cdef class Parser:
             If the file is damaged: with the structure and its position.
         TruncatedError
             If it is shorter than it says.
-        Exception
-            The one that was given, if the file is left to the libraries.
         """
         cdef list idle = self.netcdf if netcdf else self.plain
         cdef Segments known = Segments.__new__(Segments)
@@ -440,11 +439,11 @@ cdef class Parser:
             reader = self._reader(netcdf)
         try:
             reader.shares = share and netcdf
-            found = reader.read(&known.k)
+            found = reader.read(&known.k, known)
             if known.k.n_needed:
                 found = known.needed()
         except EOFError:
-            raise known.error(self.error) from None
+            raise known.error(None) from None
         finally:
             if len(idle) < IDLE:
                 idle.append(reader)

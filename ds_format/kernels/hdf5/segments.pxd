@@ -14,4 +14,5 @@ cdef class Segments:
     cdef int take(self, list segments, uint64_t size) except -1
     cdef int release(self) except -1
     cdef list needed(self)
+    cdef str oddity(self)
     cdef object error(self, object unusual)

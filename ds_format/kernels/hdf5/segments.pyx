@@ -47,7 +47,7 @@ cdef class Segments:
             self.k.n += 1
         self.k.size = size
         self.k.visited = self.k.decoded = self.k.n_needed = self.k.n_pending = 0
-        self.k.fault = NONE
+        self.k.fault, self.k.odd = NONE, NULL
         return 0
 
     cdef int release(self) except -1:
@@ -67,11 +67,19 @@ cdef class Segments:
         cdef Py_ssize_t i
         return [(self.k.needed[i].start, self.k.needed[i].end - self.k.needed[i].start) for i in range(self.k.n_needed)]
 
+    cdef str oddity(self):
+        """Return why a library shall read the file; empty: nothing is unusual."""
+        if self.k.odd == NULL:
+            return ""
+        reason = (<bytes> self.k.odd).decode()
+        return f"{reason} at {self.k.odd_address}" if self.k.odd_address else reason
+
     cdef object error(self, object unusual):
         """Return the error that the fault is; `unusual` makes the one for files that are left to the libraries."""
-        cdef str reason = (<bytes> self.k.reason).decode(), where
+        cdef str reason, where
         if self.k.fault == UNUSUAL:
-            return unusual(f"{reason} at {self.k.address}" if self.k.address else reason)
+            return unusual(self.oddity())
+        reason = (<bytes> self.k.reason).decode()
         where = f"{(<bytes> self.k.what).decode()} at {self.k.address}"
         if self.k.fault == SHORT:
             return TruncatedError(

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from .known cimport LACKING, Known, check, expect, fail, log2_of, structure, u16, u32, u64, wide
+from .known cimport LACKING, UNUSUAL, Known, can_go_on, check, expect, fail, log2_of, structure, u16, u32, u64, wide
 
 cdef enum:
     MAX_DEPTH = 16
@@ -111,10 +111,10 @@ cdef inline int _collect(Known* k, const Tree* tree, uint64_t address, uint32_t 
         try:
             _collect(k, tree, u64(child), depth - 1, wide(child + 8, tree.count_size), records)
         except EOFError:
-            if k.fault != LACKING:
+            if not can_go_on(k):
                 raise
             is_lacking = True
         if i < n:
             _append(k, tree, p + i * tree.record_size, 1, records)
         child += pointer
-    return fail(k, LACKING, b"B-tree node", address, b"") if is_lacking else 0
+    return fail(k, LACKING if k.odd == NULL else UNUSUAL, b"B-tree node", address, b"") if is_lacking else 0

@@ -77,7 +77,7 @@ cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address
     if class_ == FIXED_POINT:
         code = _integers(k, p, size, address)
     elif class_ == FLOATING_POINT:
-        code = _floats(k, p, size, address)
+        kind, code = "unusual float", _floats(k, p, size, address)
     elif class_ == TIME:
         kind = "time"
     elif class_ == CHARACTERS:

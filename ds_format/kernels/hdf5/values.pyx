@@ -21,7 +21,7 @@ from .collections cimport free_collections, variable_value
 from .datasets cimport read_filters
 from .headers cimport DATATYPE, SHARED, Message, find_message, read_header, shared_address
 from .heaps cimport Bytes
-from .known cimport Known, check, u16, u64, unusual
+from .known cimport Known, check, note_unusual, u16, u64, unusual
 from .spaces cimport Space, read_space
 from .types cimport (
     NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, copied, integer_at, is_array, numbers_of, parse_type,
@@ -188,12 +188,14 @@ cdef class Values:
         if known is not None:
             return <str> known
         if size == 0 or memchr(p, 0, size) != NULL:
-            unusual(k, b"a name that is empty, or has a NUL")
+            note_unusual(k, b"a name that is empty, or has a NUL")
         try:
             known = PyUnicode_DecodeUTF8(<const char*> p, size, NULL)
         except UnicodeDecodeError:
-            unusual(k, b"a name that is not UTF-8")
-        self.memory.keep(NAME, p, size, known)
+            note_unusual(k, b"a name that is not UTF-8")
+            return PyUnicode_DecodeUTF8(<const char*> p, size, b"backslashreplace")
+        if k.odd == NULL:
+            self.memory.keep(NAME, p, size, known)
         return <str> known
 
     cdef Type type_of(self, Known* k, const Message* m):
@@ -301,7 +303,7 @@ cdef class Values:
         entry.name, entry.value, entry.where = name, value, where
         entry.is_pure = not flags & 1 and type_.kind <= TEXT
         entry.is_array = isinstance(value, list) or is_array(value)
-        if entry.is_pure:
+        if entry.is_pure and k.odd == NULL:
             self.memory.keep(ATTRIBUTE, start, size, entry)
         return _add(to, entry)
 

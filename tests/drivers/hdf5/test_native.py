@@ -42,7 +42,7 @@ LEFT = {
     "unusual_layouts": "several datasets or files",
 }
 """Files that h5py reads, and the reason."""
-LEFT_OF_STORED = {"groups.h5": "external link", "unsupported.h5": "unusual number"}
+LEFT_OF_STORED = {"groups.h5": "external link", "unsupported.h5": "unusual float"}
 NO_PLUGIN = "which is not installed (see hdf5plugin)"
 """What h5py says of filters that this package has."""
 

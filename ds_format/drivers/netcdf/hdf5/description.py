@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 """How the NAME of a scale begins that is no variable."""
+CLASS_OF_SCALES = "DIMENSION_SCALE"
+"""The CLASS of a dimension scale."""
 CLASSIC_FORMAT = "NETCDF4_CLASSIC"
 DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, BLOSC, ZSTD = 1, 2, 3, 4, 307, 32001, 32015
 """Numbers of filters."""
@@ -202,12 +204,9 @@ def _placed(dataset: HDF5Dataset, scales: _Scales) -> tuple[str, list[_Dimension
     if shape is None:
         raise Unusual(f'the variable "{name}" has no dataspace')
     if NON_COORDINATE in name:
-        group, base = split(name)
-        if base.startswith(NON_COORDINATE) and base != NON_COORDINATE:
-            base = base.removeprefix(NON_COORDINATE)
-            name = f"{group}/{base}" if group else base
-            if dataset.address in scales.by_address:
-                raise Unusual(f'the dimension scale "{dataset.name}" has the name of a variable')
+        name = variable_name(name)
+        if name != dataset.name and dataset.address in scales.by_address:
+            raise Unusual(f'the dimension scale "{dataset.name}" has the name of a variable')
     dims = scales.of(dataset, shape)
     for dimension, n in zip(dims, shape, strict=True):
         if dimension.is_unlimited:
@@ -215,6 +214,14 @@ def _placed(dataset: HDF5Dataset, scales: _Scales) -> tuple[str, list[_Dimension
         elif n != dimension.size:
             raise Unusual(f'the variable "{name}" has {n} values along "{dimension.name}" of {dimension.size}')
     return name, dims, dataset
+
+
+def variable_name(name: str) -> str:
+    """Return the name of the variable that a dataset is, with its groups."""
+    group, base = split(name)
+    if base != NON_COORDINATE:
+        base = base.removeprefix(NON_COORDINATE)
+    return f"{group}/{base}" if group else base
 
 
 def _code(type_: HDF5Type, name: str) -> str:
@@ -317,7 +324,7 @@ class _Scales:
         following = 0
         for dataset in datasets:
             hidden = dataset.hidden
-            if "CLASS" not in hidden or hidden["CLASS"] != "DIMENSION_SCALE":
+            if "CLASS" not in hidden or hidden["CLASS"] != CLASS_OF_SCALES:
                 continue
             if dataset.address in self.by_address:
                 raise Unusual(f'the dimension scale "{dataset.name}" has another name')

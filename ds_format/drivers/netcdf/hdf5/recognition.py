@@ -8,8 +8,10 @@ from typing import Any
 from .... import hdf5
 from ....body.body import Body
 from ....errors import FormatError
+from ...base import OtherFormatError
 from ..by_library import is_netcdf4 as is_netcdf4_by_library
 from ..format import RESERVED
+from .auditing import audited
 from .description import outline
 
 ROOT_MARKS = ("_NCProperties", "_nc3_strict")
@@ -38,7 +40,10 @@ def is_netcdf4(body: Body) -> bool:
         if body.is_elsewhere:
             return False  # the library would take its address for that of a server; h5py reads its bytes
         try:
+            audited(body)
             return is_netcdf4_by_library(body.name)
+        except OtherFormatError:
+            return False
         except FormatError:
             return False
     except FormatError:
