@@ -352,3 +352,19 @@ def test_floats_unpacked_before_are_merged_with_packed_ones(tmp_path: Path) -> N
     assert ds.read(paths[0])["x"] == 1.5
     for merged in (ds.read_many(paths, dim="i"), ds.merge([ds.read(path, unpack=False) for path in paths], "i")):
         assert merged["x"].tolist() == [1.5, 1.5]
+
+
+def test_unpacked_values_have_no_settings_of_packed_ones(tmp_path: Path) -> None:
+    """The default fill value of the packed type marks no unpacked number, whether a value was left unwritten or not."""
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("i", 4)
+        for name, n in (("some", 2), ("all", 4)):
+            variable = file.createVariable(name, "u4", ("i",))
+            variable.set_auto_maskandscale(False)
+            variable.scale_factor = 0.5
+            variable[:n] = range(n)
+    ds.convert(tmp_path / "a.nc", tmp_path / "a.ds")
+    for path in (tmp_path / "a.nc", tmp_path / "a.ds"):
+        found = ds.read(path)
+        assert found["some"].tolist() == [0, 0.5, None, None]
+        assert not any(".netcdf" in found["."][name] for name in ("some", "all"))
