@@ -2,9 +2,9 @@
 
 A module is loaded with its lock held. A forked process has the lock, but not the thread that holds it: it would wait
 forever when it imports this module. So a fork waits until no other thread loads a module that this package may need.
-What a thread begins in the moment between this wait and the fork, the child loads again.
+If a thread begins to load one between this wait and the fork, the child loads it again.
 
-Other modules are not waited for: the top level of a script can be one, and may itself wait for the thread that forks.
+A fork does not wait for other modules: a script that is imported may itself wait for the thread that forks.
 """
 
 from __future__ import annotations
