@@ -104,9 +104,10 @@ def test_names_that_do_not_exist() -> None:
     asked = ({"nope": 0}, None, {"nix": 0}, None)
     with modes.use("soft"):
         assert resolve(Selection(None, *asked), META, DATA.__getitem__) == {}
-    with pytest.warns(UserWarning, match='"n(ope|ix)" not found') as told:
-        assert resolve(Selection(None, *asked), META, DATA.__getitem__) == {}
-    assert len(told) == 2
+    with pytest.raises(MissingError, match=r'dimension "nope" not found: did you mean none\?'):
+        resolve(Selection(None, *asked), META, DATA.__getitem__)
+    with modes.use("moderate"), pytest.raises(MissingError, match=r'variable "tt" not found: did you mean t\?'):
+        resolve(Selection(between={"tt": (0, 1)}), META, DATA.__getitem__)
     with modes.use("strict"), pytest.raises(MissingError, match='file: dimension "nope" not found'):
         resolve(Selection(None, *asked), META, DATA.__getitem__, "file")
     with modes.use("strict"), pytest.raises(MissingError, match='variable "nix" not found'):

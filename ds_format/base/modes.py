@@ -2,8 +2,10 @@
 
 A `with` block sets the mode of the running thread or task only, because the mode is a context variable. Outside of such
 a block, the mode of the process applies. Its initial value is the environment variable `DS_MODE`. An unknown value acts
-like soft. If no mode was set, a name that does not exist is a warning. Selectors (`sel` and similar arguments) may have
-another mode. On the command line, a name in a selector that does not exist is always an error.
+like soft. If no mode was set, a name that does not exist is a warning.
+
+In a selector (`sel` and similar arguments) it is an error unless the mode was set to `soft`, because all data would be
+selected. On the command line it is always an error.
 
 A selection that is empty along a dimension is a warning in every mode. Commands that write make it an error.
 """
@@ -53,7 +55,12 @@ def effective() -> str:
 def current() -> tuple[str, str | None, str]:
     """Return the arguments with which `use` sets the modes of this thread in another thread or process."""
     empty = _empty.get()
-    return effective(), _selectors.get(), empty if isinstance(empty, str) else "ignore"
+    return effective(), _of_selectors(), empty if isinstance(empty, str) else "ignore"
+
+
+def _of_selectors() -> str:
+    """Return the mode that applies to names in selectors."""
+    return _selectors.get() or ("soft" if _set_mode() == "soft" else "strict")
 
 
 def put(mode: str) -> None:
@@ -74,7 +81,7 @@ class use:
     ----------
     mode : {"soft", "moderate", "strict"}
     selectors : {"soft", "moderate", "strict"}, optional
-        The mode for names in selectors, if it differs.
+        The mode for names in selectors. Default: soft if the mode is, otherwise strict.
     empty : {"warn", "raise", "ignore"}, optional
         The reaction to a selection that is empty along a dimension. Default: unchanged.
 
@@ -108,7 +115,8 @@ def with_mode(mode: str) -> use:
     Parameters
     ----------
     mode : {"soft", "moderate", "strict"}
-        A name that does not exist is ignored (soft), a warning (moderate), or an exception (strict).
+        A name that does not exist is ignored (soft), a warning (moderate), or an exception (strict). In `sel`,
+        `range_`, `at` and `between` it is an exception in moderate mode, too.
 
     Returns
     -------
@@ -134,7 +142,7 @@ def with_mode(mode: str) -> use:
 def missing(
     message: str, *, path: str | None = None, meant: tuple[str, Iterable[str]] | None = None, selects: bool = False
 ) -> None:
-    """Report a name that does not exist. The mode decides: ignore it, warn, or raise `MissingError`.
+    """Report a name that does not exist. The mode decides whether to ignore it, warn, or raise `MissingError`.
 
     Parameters
     ----------
@@ -146,7 +154,7 @@ def missing(
     selects : bool
         Whether the name is in a selector.
     """
-    mode = (_selectors.get() if selects else None) or effective()
+    mode = _of_selectors() if selects else effective()
     if mode != "soft":
         warn_or_raise(MissingError(message + (hint(*meant) if meant else ""), path=path), strict=mode == "strict")
 

@@ -17,7 +17,7 @@ def list_variables(request: Request) -> Iterator[Any]:
     DsError, OSError
         If the file cannot be read.
     MissingError
-        For a variable that does not exist, in strict mode.
+        If no variable exists; for one that does not exist, in strict mode.
     """
     *patterns, path = request.at_least(1)
     attributes = request.get("a", [])
@@ -41,14 +41,14 @@ def list_variables(request: Request) -> Iterator[Any]:
 
 
 def attrs(request: Request) -> Iterator[Any]:
-    """Yield all attributes as a dict, or the value of one; None if it does not exist.
+    """Yield all attributes as a dict, or the value of one.
 
     Raises
     ------
     DsError, OSError
         If the file cannot be read.
     MissingError
-        For a variable or attribute that does not exist, in strict mode.
+        For a variable or attribute that does not exist, except in soft mode.
     """
     (variable, attribute), path = request.optional("VAR", "ATTR")
     finder = Finder(path, request)
@@ -64,14 +64,14 @@ def attrs(request: Request) -> Iterator[Any]:
 
 
 def dim(request: Request) -> Iterator[Any]:
-    """Yield the size of a dimension; 0 if it does not exist, None if its size is unknown.
+    """Yield the size of a dimension; None if its size is unknown. In soft mode, yield 0 if it does not exist.
 
     Raises
     ------
     DsError, OSError
         If the file cannot be read.
     MissingError
-        If the dimension does not exist, in strict mode.
+        If the dimension does not exist, except in soft mode.
     """
     pattern, path = request.exactly("DIM", "INPUT", lister="dims")
     sizes = lookup.sizes_in(path)
@@ -87,7 +87,7 @@ def dims(request: Request) -> Iterator[Any]:
     DsError, OSError
         If the file cannot be read.
     MissingError
-        If the variable does not exist, in strict mode.
+        If the variable does not exist, except in soft mode.
     """
     (variable,), path = request.optional("VAR")
     entries = lookup.read(path).variables
@@ -115,7 +115,7 @@ def type_(request: Request) -> Iterator[Any]:
     DsError, OSError
         If the file cannot be read.
     MissingError
-        If the variable does not exist, in strict mode.
+        If the variable does not exist, except in soft mode.
     """
     yield _of_one(request, ".type")
 
@@ -148,7 +148,7 @@ COMMANDS = {
     ),
     "dim": Command(
         usage=("ds dim [OPTIONS] DIM [--] INPUT",),
-        about="Prints the size of a dimension, or 0 if it does not exist.",
+        about="Prints the size of a dimension.",
         arguments=(
             ("DIM", "Name of a dimension, or a pattern that matches one."),
             ("INPUT", "The file."),

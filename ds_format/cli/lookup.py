@@ -128,7 +128,7 @@ class Finder:
         return match(pattern, names, fixed=self._fixed)
 
     def find(self, patterns: Iterable[str], names: Sequence[str], what: str) -> list[str]:
-        """Return the names that each pattern matches, in order of the patterns. Names that match twice are repeated.
+        """Return the names that the patterns match, in order of the patterns. Names that match twice are repeated.
 
         Parameters
         ----------
@@ -142,25 +142,27 @@ class Finder:
         Raises
         ------
         MissingError
-            For a name that does not exist, in strict mode. In moderate mode it is a warning.
+            For a name that does not exist, in strict mode. In moderate mode it is a warning if other names exist.
         """
         found: list[str] = []
+        missing: list[MissingError] = []
         for pattern in patterns:
             matching = self.match(pattern, names)
             if not matching:
-                self.miss(not_found(pattern, names, what, self.path))
+                missing.append(not_found(pattern, names, what, self.path))
             found += matching
+        self.report(missing, others=bool(found))
         return found
 
     def find_one(self, pattern: str, names: Sequence[str], what: str) -> str | None:
-        """Return the only name that a pattern matches, or None if there is none; parameters as in `find`.
+        """Return the only name that a pattern matches, or in soft mode None if there is none; parameters as in `find`.
 
         Raises
         ------
         ArgumentError
             If it matches several names.
         MissingError
-            If it matches none, in strict mode. In moderate mode it is a warning.
+            If it matches none, in moderate and strict mode.
         """
         found = self.find([pattern], names, what)
         return self.only(found, pattern, what) if found else None
@@ -201,11 +203,22 @@ class Finder:
         found = ((self.match(old, names), old, new) for old, new in pairs.items())
         return {self.only(matching, old, what): new for matching, old, new in found if matching}
 
+    def report(self, missing: Sequence[MissingError], *, others: bool) -> None:
+        """Report names that do not exist. In moderate mode it is an error if there are no others."""
+        if missing and not others and modes.get("moderate") != "soft":
+            raise _joined(missing, self.path)
+        for error in missing:
+            self.miss(error)
+
     def miss(self, error: MissingError) -> None:
         """Raise an error in strict mode, and warn in moderate mode. A warning does not repeat the file."""
         if modes.get() == "strict":
             raise error
         modes.missing(error.message)
+
+
+def _joined(errors: Iterable[MissingError], path: str) -> MissingError:
+    return MissingError("; ".join(dict.fromkeys(error.message for error in errors)), path=path)
 
 
 class Changer(Finder):
@@ -214,6 +227,10 @@ class Changer(Finder):
     def __init__(self, path: str, request: Request):
         super().__init__(path, request)
         self._missing: list[MissingError] = []
+
+    def report(self, missing: Sequence[MissingError], *, others: bool) -> None:
+        """Remember missing names for `settle`."""
+        self._missing += missing
 
     def miss(self, error: MissingError) -> None:
         """Remember a missing name for `settle`."""
@@ -233,7 +250,6 @@ class Changer(Finder):
             If nothing changes; for a name that does not exist, in strict mode.
         """
         if self._missing and not changes:
-            messages = dict.fromkeys(error.message for error in self._missing)
-            raise MissingError("; ".join(messages), path=self.path)
+            raise _joined(self._missing, self.path)
         for error in self._missing:
             super().miss(error)

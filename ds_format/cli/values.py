@@ -123,7 +123,7 @@ def stats(request: Request) -> Iterator[Any]:
     ArgumentError
         If the values are strings.
     MissingError
-        If the variable does not exist, in strict mode.
+        If the variable does not exist, except in soft mode.
     """
     found = _summary(request)
     if found is not None or request.flag("j"):
@@ -166,7 +166,7 @@ COMMANDS = {
             ("INPUT", "The file."),
         ),
         options=(
-            Option("h", "Print times as ISO 8601 text, rounded to seconds. Dates are those of the file's calendar."),
+            Option("h", "Print times as ISO 8601 text, rounded to seconds. Dates are in the calendar of the file."),
             Option("jd", "Print times as Julian dates."),
             Option("n", "Do not print the line of names."),
         ),

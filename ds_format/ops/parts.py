@@ -101,7 +101,7 @@ def select(
     UnsupportedError
         If a selector is invalid, or cannot select from its variable.
     MissingError
-        For a dimension or variable that does not exist, in strict mode. In moderate mode it is a warning.
+        For a dimension or variable that does not exist, except in soft mode.
 
     Examples
     --------

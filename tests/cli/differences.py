@@ -109,7 +109,7 @@ DIFFERENCES = {
     "cat-uint64": Difference("integers stay integers", "x\n18446744073709551615\n0\n"),
     "cat-bytes-json-not-utf8": Difference("bytes that are not UTF-8 in JSON", '"x"\n"a"\n"\\udcff"\n'),
     "dim-glob": Difference("-F of dim means what it means elsewhere", "3\n"),
-    "dim-glob-F": Difference("-F of dim means what it means elsewhere", "0\n"),
+    "dim-glob-F": Difference("-F of dim means what it means elsewhere", exit=1),
     "stats-missing": Difference(
         "missing values do not count",
         "count: 2 min: 1 max: 3 mean: 2.000000 median: 2.000000 std: 1.000000 "
@@ -188,6 +188,13 @@ DIFFERENCES = {
     "cat-unknown-soft": Difference("no heading without data", exit=1),
     "cat-unknown-soft-t": Difference("no heading without data", exit=1),
     "mode-env-invalid": Difference("no heading without data", exit=1),
+    **{
+        name: Difference("a query of what does not exist", exit=1)
+        for name in (
+            *("attrs-unknown-var", "attrs-unknown-attr", "attrs-dot", "dims-unknown", "size-unknown"),
+            *("type-unknown", "meta-unknown", "stats-unknown"),
+        )
+    },
     "cat-sel-unknown-dim": Difference("a selector that selects by nothing", exit=1),
     "select-unknown-var": Difference("nothing to write", exit=1),
     "set-soft-unknown": Difference("nothing to change", exit=1),

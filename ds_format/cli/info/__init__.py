@@ -276,7 +276,7 @@ def meta(request: Request) -> Iterator[Any]:
     DsError, OSError
         If the file cannot be read.
     MissingError
-        If the variable does not exist, in strict mode.
+        If the variable does not exist, except in soft mode.
     """
     (variable,), path = request.optional("VAR")
     entries = _entries(path)
