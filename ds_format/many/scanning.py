@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +15,14 @@ from ..body import Location, path_text
 from ..body.locating import kept_after
 from ..dataset import META, as_array, dims
 from ..drivers.alike import DatasetStack
-from ..drivers.base import Metadata
+from ..drivers.base import Metadata, check_faults, warn
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
 from ..model.merge_plan import DECIDING, MergeInput, reconcile, size_along
 from ..model.packing import is_packed
 from ..timeaxis import is_time
-from ..views.subset import open_group, say_missing
+from ..views.subset import Subset, open_group, say_missing
 from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 
@@ -109,6 +109,7 @@ def scan(paths: Sequence[Location], options: JoinOptions, threads: int | None) -
         If files do not fit together; the message names the first such file, and the variable.
     """
     with kept_after(paths[0]), open_group(paths[0], options.group) as subset:
+        options = _without_unsupported(paths[0], subset, options)
         meta = {key: entry for key, entry in subset.meta.items() if key == META or options.has(key)}
         if modes.get() == "strict":  # otherwise a later file may have it; if none has, merging raises the error
             say_missing(paths[0], options.only or (), subset.meta)
@@ -125,6 +126,22 @@ def scan(paths: Sequence[Location], options: JoinOptions, threads: int | None) -
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
     return scanner.scanned(files)
+
+
+def _without_unsupported(path: Location, subset: Subset, options: JoinOptions) -> JoinOptions:
+    """Return options that leave out variables of types that ds does not have, with a warning.
+
+    Raises
+    ------
+    UnsupportedError
+        If such a variable is requested by its name.
+    """
+    check_faults(subset.faults, options.only or ())
+    faults = {key: fault for key, fault in subset.faults.items() if isinstance(fault, UnsupportedError)}
+    for key, fault in faults.items():
+        if options.has(key):
+            warn(f"left out: {fault.message}", path_text(path), unescape(key))
+    return replace(options, without=options.without | faults.keys())
 
 
 class _Keys:

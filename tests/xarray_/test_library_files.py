@@ -276,3 +276,19 @@ class TestKeptFiles:
         assert len(opened) == 2
         assert [handle.read() for handle in pickle.loads(pickle.dumps(handles))] == [0, 1, 2]
         assert len(opened) == 3
+
+
+@pytest.mark.parametrize("options", [{}, {"load": True}, {"chunks": {}}], ids=["lazy", "loaded", "chunked"])
+def test_many_files_leave_out_what_one_file_does(tmp_path, options):
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("n", 2)
+        kind = file.createCompoundType(np.dtype([("a", "i4"), ("b", "f4")]), "pair")
+        file.createVariable("n", kind, ("n",))[:] = np.ones(2, kind.dtype)
+        file.createVariable("x", "i4", ("n",), fill_value=False)[:] = [1, 2]
+    paths = [tmp_path / "a.nc"] * 2
+    with pytest.warns(ds.LossWarning, match='variable "n": left out: the compound type "pair"'):
+        found = ds.open_many(paths, "n", **options)
+    assert [*found.variables] == ["x"] and found["x"].values.tolist() == [1, 2, 1, 2]
+    ds.open_many(paths, "n", drop_variables="n", **options)  # without a warning
+    with pytest.raises(ds.UnsupportedError, match='variable "n": the compound type "pair" is not supported'):
+        ds.open_many(paths, "n", variables=["n", "x"], **options)
