@@ -161,10 +161,11 @@ def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFo
     if name is not None and error.strerror == os.strerror(errno.ENOENT):
         folder = os.path.dirname(os.path.realpath(name) if os.path.islink(name) else name)
         if is_address(name):
-            error.filename = plain_name(name)
             if "://" in name:
+                error.filename = plain_name(name)
                 error.strerror = f"addresses are not {'written' if is_output else 'read'} here"
             else:
+                error.filename = plain_name(name.replace(":/", "://", 1)).replace("://", ":/", 1)
                 error.strerror = "give an address as text: a Path has one of its slashes less"
         elif is_output and folder and not os.path.exists(folder):
             error.strerror = f"the folder {folder} does not exist"
@@ -182,19 +183,36 @@ def split_query(url: str) -> tuple[str, str, str]:
     return (url, "", "") if found is None else (url[: found.start()], found[0], url[found.end() :])
 
 
+def links_of(url: str) -> list[str]:
+    """Return the parts of a chain of addresses. An address of a web server is not one: its host may be `[::1]`."""
+    return [url] if re.match(r"https?://", url, re.IGNORECASE) else url.split("::")
+
+
 def plain_name(url: str) -> str:
     """Return an address for messages: without user, password, query and fragment.
+
+    An address is invalid if its password has a slash that is not percent-encoded. Everything that may belong to the
+    password is left out, too.
 
     Examples
     --------
     >>> (
     ...     plain_name("https://me:secret@host/a.ds?token=1"),
     ...     plain_name("zip://a.ds::https://host/p.zip?x#y"),
+    ...     plain_name("ftp://me:sec/ret@host/a.ds"),
     ... )
-    ('https://host/a.ds', 'zip://a.ds::https://host/p.zip')
+    ('https://host/a.ds', 'zip://a.ds::https://host/p.zip', 'ftp://host/a.ds')
     """
-    parts = [re.sub(r"(?<=://)[^/@]*@", "", split_query(part)[0]) for part in url.split("::")]
-    return "::".join(parts)
+    return "::".join(map(_plain_link, links_of(url)))
+
+
+def _plain_link(url: str) -> str:
+    scheme, mark, rest = url.partition("://")
+    rest = re.sub(r"^[^/?#]*@", "", rest)
+    host = re.split("[/?#]", rest, maxsplit=1)[0]
+    if re.fullmatch(r"(\[[^\]]*\]|[^:]*)(:[0-9]*)?", host) is None:  # not host and port, but user and password
+        rest = rest.rpartition("@")[2]
+    return split_query(scheme + mark + rest)[0] if mark else url
 
 
 def decoded(path: object) -> str | None:

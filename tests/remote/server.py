@@ -17,7 +17,7 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from email.message import Message
 from pathlib import Path
@@ -47,7 +47,8 @@ class Answer:
     """The answer to a request.
 
     `cut` is the number of bytes of the body after which the connection is dropped. Below 0, it is dropped before the
-    headers. With `stall`, it is not dropped before the server is closed.
+    headers. With `stall`, it is not dropped before the server is closed. `more` is sent after the body, as long as the
+    client takes it; the headers do not count it.
     """
 
     status: int
@@ -55,6 +56,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: int | None = None
     stall: bool = False
+    more: Iterable[bytes] = ()
 
     def having(self, **headers: str) -> Answer:
         """Return the answer with further headers; underscores in their names are hyphens."""
@@ -302,6 +304,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
             self.server.owner.count(len(body))
         self.wfile.flush()
+        for piece in answer.more:
+            if self.server.owner.closing.is_set():
+                break
+            self.wfile.write(piece)
+            self.wfile.flush()
+            self.server.owner.count(len(piece))
 
 
 # behaviours

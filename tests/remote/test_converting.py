@@ -44,7 +44,7 @@ def statuses(records: list[ds.Conversion]) -> list[str]:
 @pytest.mark.parametrize("jobs", [None, 3])
 @pytest.mark.parametrize("to", ["ds", "nc"])
 def test_urls_are_requested_side_by_side(jobs: int | None, to: str, serve: Serve, here: Path) -> None:
-    server = serve(made(here, [f"r{i}.ds" for i in range(N)]), behaviours.guarded("Bearer t"), latency=0.01)
+    server = serve(made(here, [f"r{i}.ds" for i in range(N)]), behaviours.guarded("Bearer t"), latency=0.05)
     records = ds.convert_many(urls(server), "out", to=to, jobs=jobs, storage_options={"token": "t"})
     assert statuses(records) == ["converted"] * N
     assert [record.output for record in records] == [f"out/r{i}.{to}" for i in range(N)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import warnings
@@ -122,6 +125,97 @@ def test_a_file_of_another_size_is_another(files: dict[str, bytes], serve: Serve
     server = serve(files, behaviours.wrong_206("size", first=1), etag=None)
     with pytest.raises(ds.ReplacedError, match="bytes, expected"):
         read(server)
+
+
+def test_without_an_etag_times_are_compared(files: dict[str, bytes], serve: Serve) -> None:
+    """Files have the same size."""
+
+    def dated(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+        given = answer(request)
+        is_other = request.server.files["large.ds"] != files["large.ds"]
+        return given.having(Last_Modified=f"Fri, 27 Nov 2026 10:00:0{int(is_other)} GMT")
+
+    server = serve(dict(files), dated, behaviours.changing({"large.ds": files["other.ds"]}), etag=None)
+    with pytest.raises(ds.ReplacedError, match="its version differs; open it again"):
+        read(server)
+    np.testing.assert_array_equal(read(server), -GRID)
+
+
+@pytest.mark.parametrize("headers", [{"ETag"}, {"ETag", "Last-Modified"}])
+def test_a_version_that_comes_or_goes_is_another(headers: set[str], files: dict[str, bytes], serve: Serve) -> None:
+    def versions(numbers: range) -> behaviours.Behaviour:
+        def behaviour(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+            given = answer(request).having(Last_Modified="Fri, 27 Nov 2026 10:00:00 GMT")
+            return given if request.number in numbers else given.without(*headers)
+
+        return behaviour
+
+    with pytest.raises(ds.ReplacedError, match="version"):
+        read(serve(files, versions(range(1))))
+    with pytest.raises(ds.ReplacedError, match="version differs"):
+        read(serve(files, versions(range(1, 9))))
+    np.testing.assert_array_equal(read(serve(files, versions(range(0)))), GRID)
+
+
+@pytest.mark.parametrize(
+    ("refused", "methods"),
+    [([], ["GET", "HEAD"]), (["HEAD"], ["GET", "HEAD", "GET"])],
+)
+def test_the_size_of_the_file_may_be_told_elsewhere(
+    refused: list[str], methods: list[str], files: dict[str, bytes], serve: Serve
+) -> None:
+    """`Content-Range: bytes 0-65535/*` is what a server may say that does not know the size."""
+
+    def without_size(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+        if request.method in refused:
+            return behaviours.Answer(405)
+        given = answer(request)
+        return given.having(Content_Range=re.sub(r"/\d+$", "/*", given.headers.get("Content-Range", "")))
+
+    server = serve(files, without_size)
+    np.testing.assert_array_equal(read(server), GRID)
+    assert [request.method for request in server.requests] == [*methods, "GET"]
+    np.testing.assert_array_equal(read(server, "small.ds"), GRID[0, :10])
+    with ds.open(server.url("large.ds")) as file:
+        handle = file["x"].handle()
+    np.testing.assert_array_equal(handle.read(), GRID)
+
+
+def test_the_size_of_the_file_is_told_nowhere(files: dict[str, bytes], serve: Serve) -> None:
+    def without_size(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+        if request.method == "HEAD":
+            return behaviours.Answer(405)
+        if request.range == (None, 1):
+            return answer(dataclasses.replace(request, range=None))
+        return answer(request).having(Content_Range="bytes 0-65535/*")
+
+    with pytest.raises(OSError, match="tells the size of the file neither with a range nor for HEAD"):
+        read(serve(files, without_size))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content_Range": f"bytes 0-{'9' * 5000}/{'9' * 5001}"},
+        {"Content_Range": f"bytes 0-65535/{'9' * 5000}"},
+        {"Content_Range": "bytes 0-65535/\xb2"},
+        {"Content_Length": "9" * 5000},
+        {"Content_Length": "10, 20"},
+        {"Content_Length": "-1"},
+        {"Set_Cookie": "a=b; Max-Age=" + "9" * 5000 + "; Expires=never; Domain=["},
+        {"ETag": "\xff" * 5000},
+        {"Content_Encoding": "x" * 5000},
+    ],
+)
+@pytest.mark.parametrize("status", [200, 206, 302, 416, 429, 503])
+def test_headers_that_are_none(headers: dict[str, str], status: int, files: dict[str, bytes], serve: Serve) -> None:
+    def behaviour(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+        given = answer(request).having(Location="//[", Retry_After="9" * 5000, Connection="close", **headers)
+        return dataclasses.replace(given, status=status)
+
+    server = serve(files, behaviour)
+    with warnings.catch_warnings(action="ignore"), ds.remote(timeout=1), contextlib.suppress(OSError, ds.DsError):
+        np.testing.assert_array_equal(read(server, "small.ds"), GRID[0, :10])  # any other error fails the test
 
 
 def test_a_handle_notices_a_new_version(files: dict[str, bytes], serve: Serve) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import re
+import socket
+import threading
+import time
 import tracemalloc
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +19,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.body.remote import fetching
 
 from . import server as behaviours
 from .server import Answer, Behaviour, Next, Request, Server
@@ -123,3 +130,154 @@ def test_a_lie_is_an_error_or_does_no_harm(
     assert message is None or (server.url(name) in message and "secret" not in message)
     assert peak < MOST
     assert len(server.requests) < 300  # half of a range is sent at a time, until it is whole
+
+
+SPARE = 16 << 20
+"""Bytes that a server may get rid of in the buffers of sockets, and that a small read may take of memory."""
+
+
+def without_end(piece: bytes = bytes(1 << 16), pause: float = 0.0) -> Iterator[bytes]:
+    """Yield the same bytes as long as they are taken."""
+    while True:
+        time.sleep(pause)
+        yield piece
+
+
+def endless(status: int, body: bytes = b"", more: Iterable[bytes] | None = None, **headers: str) -> Behaviour:
+    """Answer with a body that does not end. Without a length in the headers, it is that until the connection ends."""
+
+    def behaviour(request: Request, answer: Next) -> Answer:
+        given = Answer(status, body, {"Connection": "close"}, more=without_end() if more is None else more)
+        return given.having(**{"Content_Length": "", **headers})
+
+    return behaviour
+
+
+CHUNK = b"%x\r\n" % (1 << 16) + bytes(1 << 16) + b"\r\n"
+ENDLESS: dict[str, tuple[Callable[[], Behaviour], str]] = {
+    "200": (lambda: endless(200), "more than 1000000 bytes"),
+    "announced": (lambda: endless(200, Content_Length=str(10**15)), "1000000000000000 bytes, more than 1000000"),
+    "digits": (lambda: endless(200, Content_Length="9" * 5000), "more than 1000000 bytes"),
+    "chunked": (
+        lambda: endless(200, more=without_end(CHUNK), Transfer_Encoding="chunked"),
+        "more than 1000000 bytes",
+    ),
+    "large chunk": (
+        lambda: endless(200, b"%x\r\n" % 10**15, Transfer_Encoding="chunked"),
+        "more than 1000000 bytes",
+    ),
+    "negative chunk": (lambda: endless(200, b"-1\r\n", Transfer_Encoding="chunked"), "negative"),
+    "206": (
+        lambda: endless(206, Content_Range=f"bytes 0-{10**11 - 1}/{10**11}", Content_Length=str(10**11)),
+        "no known file format|not a ds file",
+    ),
+    "short 206": (lambda: endless(206, Content_Range="bytes 0-99/100"), "no known file format|not a ds file"),
+    "302": (lambda: endless(302, Location="/x.ds"), "more than 10 redirects"),
+    "302 chunked": (
+        lambda: endless(302, more=without_end(CHUNK), Transfer_Encoding="chunked", Location="/x.ds"),
+        "more than 10 redirects",
+    ),
+    "404": (lambda: endless(404), "HTTP status 404"),
+    "416": (lambda: endless(416), "no known file format|empty"),
+    "503": (lambda: endless(503), "HTTP status 503"),
+    "gzip": (
+        lambda: endless(200, gzip.compress(bytes(100 << 20), 9), [], Content_Encoding="gzip"),
+        "more than 1000000 bytes",
+    ),
+    "gzip without end": (
+        lambda: endless(200, b"", without_end(gzip.compress(bytes(1 << 20))), Content_Encoding="gzip"),
+        "more than 1000000 bytes",
+    ),
+    "brotli": (lambda: endless(200, Content_Encoding="br"), r"compressed \(br\)"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*does not support ranges:UserWarning")
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_no_answer_is_taken_without_end(kind: str, serve: Serve) -> None:
+    make, message = ENDLESS[kind]
+    server = serve({}, make())
+    tracemalloc.start()
+    try:
+        with ds.remote(whole=1_000_000, retries=0, timeout=20), pytest.raises((OSError, ds.DsError), match=message):
+            ds.read(server.url("x.ds"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < SPARE
+    assert server.sent < SPARE * len(server.requests)
+
+
+def test_a_file_is_read_whole_up_to_the_limit(files: dict[str, bytes], serve: Serve) -> None:
+    size = len(files["x.ds"])
+    for behaviour in (behaviours.without_ranges, behaviours.chunked, behaviours.compressing(always=True)):
+        server = serve(files, behaviour)
+        with pytest.warns(UserWarning, match="does not support ranges"), ds.remote(whole=size):
+            np.testing.assert_array_equal(ds.read(server.url("x.ds"))["a"], GRID)
+        with (
+            warnings.catch_warnings(action="ignore"),
+            ds.remote(whole=size - 1),
+            pytest.raises(OSError, match=r"bytes 0 to 65536: .*ds\.remote\(whole=\.\.\.\) is the limit: .*x\.ds"),
+        ):
+            ds.read(server.url("x.ds"))
+
+
+def test_a_whole_file_in_place_of_a_range_is_skipped(files: dict[str, bytes], serve: Serve) -> None:
+    with ds.remote(piece=100_000, lanes=1):
+        np.testing.assert_array_equal(ds.read(serve(files, whole(first=1)).url("x.ds"))["b"], -GRID)
+    server = serve(files, whole(first=1))
+    with ds.remote(whole=70_000), pytest.raises(OSError, match="the answer is the whole file, expected a range"):
+        ds.read(server.url("x.ds"), "b")
+
+
+TRICKLES: dict[str, Callable[[], Behaviour]] = {
+    "body": lambda: endless(200, more=without_end(b"x", 0.05)),
+    "range": lambda: endless(206, more=without_end(b"x", 0.05), Content_Range="bytes 0-999999/1000000"),
+    "chunks": lambda: endless(200, more=without_end(b"1\r\nx\r\n", 0.05), Transfer_Encoding="chunked"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*does not support ranges:UserWarning")
+@pytest.mark.parametrize("kind", TRICKLES)
+def test_a_byte_now_and_then_is_not_enough(kind: str, serve: Serve) -> None:
+    server = serve({}, TRICKLES[kind]())
+    with ds.remote(total=0.5), pytest.raises(TimeoutError, match=r"no complete answer within 0\.5 s: .*total.*x\.ds"):
+        ds.read(server.url("x.ds"))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("line", [b"X", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_headers_without_end(line: bytes) -> None:
+    stopped = threading.Event()
+
+    def serve_one() -> None:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            if line == b"X":
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Header: ")
+            while not stopped.wait(0.02):
+                connection.sendall(line)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        try:
+            with ds.remote(total=0.5), pytest.raises(TimeoutError, match="no complete answer"):
+                ds.read(f"http://127.0.0.1:{listener.getsockname()[1]}/x.ds")
+        finally:
+            stopped.set()
+            thread.join()
+
+
+def test_answers_of_a_byte_each(files: dict[str, bytes], serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_a_byte(request: Request, answer: Next) -> Answer:
+        if not request.number or request.range is None:
+            return answer(request)
+        start = request.range[0] or 0
+        return answer(replace(request, range=(start, start + 1)))
+
+    monkeypatch.setattr(fetching, "MAX_ANSWERS", 20)
+    server = serve(files, of_a_byte)
+    with pytest.raises(TimeoutError, match="not complete after 20 short answers"):
+        ds.read(server.url("x.ds"), "a")
+    assert len(server.requests) == 21

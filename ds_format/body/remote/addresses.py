@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import UnsupportedError, plain_name, split_query
+from ...errors import UnsupportedError, links_of, plain_name, split_query
 from .. import Address, name_of
 from ..body import Body, MemoryBody
 from ..stamp import Stamp
@@ -78,7 +78,7 @@ class RemoteAddress(Address):
 
     def reopened(self, stamp: Stamp, known: tuple[tuple[int, bytes], ...] = ()) -> Body:
         """Return the body of a file that was opened before; see `Address`."""
-        version = stamp.digest.decode() or None
+        version = stamp.digest.decode()
         if known and len(known[0][1]) == stamp.size:
             return HeldBody.of(self.name, known[0][1], version)
         return RemoteBody(Fetcher(self.name, self.store(), stamp.size, version, known), 0, stamp.size)
@@ -133,7 +133,7 @@ class UrlAddress(RemoteAddress):
     @property
     def location(self) -> str:
         """The first part of the URL, without its query."""
-        return split_query(self.url.partition("::")[0])[0]
+        return split_query(links_of(self.url)[0])[0]
 
     def at(self, location: str) -> UrlAddress:
         """Return the address of another file, with the same query and the same further parts of a chain."""
@@ -326,5 +326,5 @@ def suffix_of_url(url: str) -> str:
     >>> suffix_of_url("https://host/a.DS?x=b.nc"), suffix_of_url("simplecache::s3://bucket/a.nc")
     ('.ds', '.nc')
     """
-    first = next((part for part in url.split("::") if "://" in part), url)
+    first = next((part for part in links_of(url) if "://" in part), url)
     return os.path.splitext(split_query(first)[0].partition("://")[2])[1].lower()

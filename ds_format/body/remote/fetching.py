@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import errno
 import functools
 import itertools
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_ANSWERS = 1000
+"""Short answers that are continued; a server may send a byte in each."""
 MAX_PLANS = 4
 """Announcements of which bytes are kept that were not read yet."""
 
@@ -41,9 +45,9 @@ class RemoteWatch(Watch):
         """Do nothing."""
 
 
-def remote_stamp(size: int, version: str | None) -> Stamp:
+def remote_stamp(size: int, version: str) -> Stamp:
     """Return the stamp of a remote file; the version is in place of a digest."""
-    return Stamp(size, 0, (version or "").encode(), "", 0)
+    return Stamp(size, 0, version.encode(), "", 0)
 
 
 class HeldBody(MemoryBody):
@@ -53,7 +57,7 @@ class HeldBody(MemoryBody):
     is_elsewhere = True
 
     @classmethod
-    def of(cls, name: str, data: Any, version: str | None) -> HeldBody:
+    def of(cls, name: str, data: Any, version: str) -> HeldBody:
         """Return the body of a whole file."""
         body = cls(name, data)
         body.watch = RemoteWatch(name, remote_stamp(len(data), version))
@@ -122,13 +126,13 @@ class Fetcher:
     store : Store
     size : int
         Size of the file in bytes.
-    version : str, optional
-        Its version, with which that of each answer is compared.
+    version : str
+        Its version, with which that of each answer is compared; empty if it has none.
     known : iterable of (int, buffer)
         Bytes that are known, and where they begin.
     """
 
-    def __init__(self, name: str, store: Store, size: int, version: str | None, known: Iterable[tuple[int, Any]] = ()):
+    def __init__(self, name: str, store: Store, size: int, version: str, known: Iterable[tuple[int, Any]] = ()):
         self.name = name
         self.size = size
         self.version = version
@@ -265,7 +269,11 @@ class Fetcher:
         """Request one piece. A short answer is continued where it ended."""
         found: list[Any] = []
         at = piece.start
+        end = time.monotonic() + self.settings.total
         while at < piece.stop:
+            if len(found) >= MAX_ANSWERS or time.monotonic() > end:
+                message = f"bytes {piece.start} to {piece.stop}: not complete after {len(found)} short answers"
+                raise OSError(errno.ETIMEDOUT, message, self.name)
             what = f"bytes {at} to {piece.stop}"
             answer = repeated(functools.partial(self._store.get, at, piece.stop), self.name, what)
             self._compare(answer)
@@ -282,8 +290,8 @@ class Fetcher:
         """Compare size and version in an answer with those of the file that was opened."""
         if answer.size is not None and answer.size != self.size:
             raise self.replaced(f"found {answer.size} bytes, expected {self.size}")
-        if answer.version is not None and self.version is not None and answer.version != self.version:
-            raise self.replaced("its version differs")
+        if answer.version is not None and answer.version != self.version:
+            raise self.replaced("its version differs" if answer.version else "it has no version any more")
 
     def replaced(self, what: str) -> ReplacedError:
         """Return the error for a file that is not the one that was opened."""
@@ -397,13 +405,13 @@ def open_remote(name: str, store: Store, first: int, last: int = 0) -> Body:
     size = len(answer.data) if answer.size is None else answer.size
     if len(answer.data) >= size:
         data = answer.data if isinstance(answer.data, (bytes, bytearray)) else bytes(answer.data)
-        return HeldBody.of(name, data, answer.version)
+        return HeldBody.of(name, data, answer.version or "")
     known = [(0, answer.data)]
     if answers.get("last") is not None:
         start, tail = answers["last"]
         if (tail.size, tail.version) == (size, answer.version):
             known.append((start, tail.data))
-    return RemoteBody(Fetcher(name, store, size, answer.version, known), 0, size)
+    return RemoteBody(Fetcher(name, store, size, answer.version or "", known), 0, size)
 
 
 def side_by_side(tasks: Sequence[Callable[[], object]], lanes: int) -> None:

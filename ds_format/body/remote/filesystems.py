@@ -42,8 +42,8 @@ def system_files_below(system: Any, path: str, *, recursive: bool) -> Iterator[F
             yield FileRecord(name[len(top) :].lstrip("/"), int(info.get("size") or 0), _version(info))
 
 
-def _version(info: Mapping[str, Any]) -> str | None:
-    return next((str(info[name]) for name in VERSIONS if info.get(name) is not None), None)
+def _version(info: Mapping[str, Any]) -> str:
+    return next((str(info[name]) for name in VERSIONS if info.get(name) is not None), "")
 
 
 class SystemStore:

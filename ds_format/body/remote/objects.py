@@ -181,6 +181,6 @@ def _buffer(result: Any) -> Any:
     return data if isinstance(data, (bytes, bytearray, memoryview)) else memoryview(data)
 
 
-def _size_and_version(meta: Mapping[str, Any]) -> tuple[int, str | None]:
+def _size_and_version(meta: Mapping[str, Any]) -> tuple[int, str]:
     version = meta.get("e_tag") or meta.get("version") or meta.get("last_modified")
-    return int(meta["size"]), None if version is None else str(version)
+    return int(meta["size"]), "" if version is None else str(version)

@@ -14,6 +14,8 @@ class RequestSettings(NamedTuple):
     lanes: int = 8
     timeout: float = 30.0
     retries: int = 3
+    total: float = 300.0
+    whole: int = 1 << 30
 
 
 _current: list[RequestSettings] = [RequestSettings()]
@@ -42,6 +44,12 @@ class remote:
     retries : int, optional
         How often a request is repeated after a failure that may be temporary: a lost connection, a short answer, the
         status 429 or 5xx. By default 3.
+    total : float, optional
+        Seconds that one request to a web server may take, even if bytes arrive all the time. By default 300. A file
+        that is read whole may take as long for each `piece`.
+    whole : int, optional
+        Maximum size in bytes of a file that is read whole, because its web server does not support ranges. By default
+        1073741824.
 
     Raises
     ------
@@ -66,13 +74,16 @@ class remote:
         lanes: int | None = None,
         timeout: float | None = None,
         retries: int | None = None,
+        total: float | None = None,
+        whole: int | None = None,
     ):
-        given: dict[str, Any] = {"gap": gap, "piece": piece, "lanes": lanes, "timeout": timeout, "retries": retries}
-        given = {name: value for name, value in given.items() if value is not None}
+        options: list[Any] = [gap, piece, lanes, timeout, retries, total, whole]
+        given = {name: value for name, value in zip(RequestSettings._fields, options, strict=True) if value is not None}
         for name, value in given.items():
             least = 0 if name in ("gap", "retries") else 1
-            if not (value > 0 if name == "timeout" else value >= least):
-                expected = "more than 0" if name == "timeout" else f"at least {least}"
+            is_time = name in ("timeout", "total")
+            if not (value > 0 if is_time else value >= least):
+                expected = "more than 0" if is_time else f"at least {least}"
                 raise ValueError(f"{name}: found {value!r}, expected {expected}")
         self._before = current()
         self.settings = _current[0] = self._before._replace(**given)

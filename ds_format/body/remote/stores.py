@@ -8,7 +8,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ...errors import DsError
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     size: int | None
     """Size of the whole file in bytes; None if it was not reported."""
     version: str | None
-    """Identifies this content of the file; None if it was not reported."""
+    """Identifies this content of the file; empty if it has none, None if this answer does not report it."""
 
 
 class FileRecord(NamedTuple):
@@ -40,8 +40,8 @@ class FileRecord(NamedTuple):
     """Its path below the folder that was listed."""
     size: int
     """In bytes."""
-    version: str | None
-    """As in an `Answer`."""
+    version: str
+    """Identifies its content; empty if it has none."""
 
 
 class Store(Protocol):
@@ -120,6 +120,46 @@ def repeated(request: Callable[[], T], name: str, what: str) -> T:
         pause *= 2
     tries = f" ({i + 1} attempts)" if i else ""
     raise OSError(errno.EIO, f"{what}: {failure.message}{tries}", name) from failure
+
+
+class _Held:
+    """An object that may have a state, as a part of a key: it equals only itself, and lives as long as the key."""
+
+    __slots__ = ("_thing",)
+
+    def __init__(self, thing: Any):
+        self._thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self._thing is other._thing
+
+    def __hash__(self) -> int:
+        return id(self._thing)
+
+
+def key_of(options: Any) -> Any:
+    """Return a key for options: equal if they have the same values, and the same objects.
+
+    Two jars of cookies may look alike, and be those of two users.
+
+    Examples
+    --------
+    >>> jar = object()
+    >>> (
+    ...     key_of({"a": [1], "jar": jar}) == key_of({"jar": jar, "a": [1]}),
+    ...     key_of(object()) == key_of(object()),
+    ... )
+    (True, False)
+    """
+    if options is None or type(options) in (str, bytes, int, float, bool):
+        return type(options), options
+    if isinstance(options, Mapping):
+        return frozenset((key_of(name), key_of(value)) for name, value in options.items())
+    if type(options) in (list, tuple):
+        return tuple(map(key_of, options))
+    if isinstance(options, os.PathLike):
+        return os.fspath(options)
+    return _Held(options)
 
 
 def interruptible(call: Callable[[], T]) -> T:

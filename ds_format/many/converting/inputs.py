@@ -23,7 +23,7 @@ from ...base.text import counted, hint
 from ...body import Address, Location, path_text
 from ...body.locating import arriving, first_bytes, version_number
 from ...body.stamp import Stamp
-from ...errors import DriverError, MissingError, UnsupportedError
+from ...errors import DriverError, MissingError, UnsupportedError, links_of
 from ...kernels.files.names import is_folder
 
 
@@ -103,7 +103,7 @@ def _has_wildcard(word: str) -> bool:
 
 
 def _is_folder(address: Address) -> bool:
-    return address.name.partition("::")[0].endswith("/")
+    return links_of(address.name)[0].endswith("/")
 
 
 def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
@@ -136,7 +136,7 @@ def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
 
 def _base_name(address: Address) -> str:
     """Return the last name in an address, in the first part of a chain that names a file."""
-    first = next((part for part in address.name.split("::") if "/" in part), address.name)
+    first = next((part for part in links_of(address.name) if "/" in part), address.name)
     return first.rstrip("/").rpartition("/")[2]
 
 
