@@ -255,4 +255,7 @@ def _with_rival(error: Exception, name: str) -> Exception:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "indent", "mode", "output"]
+    from importlib.util import find_spec
+
+    with_xarray = () if find_spec("xarray") is None else (set(_HOMES) - set(__all__))
+    return [*__all__, *with_xarray, "indent", "mode", "output"]

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +80,13 @@ def test_the_modules_are_those_of_the_reference(reference_python: str) -> None:
     assert subprocess.run([reference_python, "-I", "-c", script], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_dir_is_the_list() -> None:
-    assert dir(ds_format) == sorted([*ds_format.__all__, "indent", "mode", "output"])
+def test_dir_is_the_list_and_what_needs_xarray() -> None:
+    with_xarray = {"from_xarray", "open_many", "to_xarray"}
+    assert dir(ds_format) == sorted([*ds_format.__all__, *with_xarray, "indent", "mode", "output"])
+    script = "import importlib.util as u; f = u.find_spec\n"
+    script += "u.find_spec = lambda name, *more: None if name == 'xarray' else f(name, *more)\n"
+    script += f"import ds_format; assert {with_xarray}.isdisjoint(dir(ds_format)); assert 'read' in dir(ds_format)"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("name", [name for name in ds_format.__all__ if name != "__version__"])

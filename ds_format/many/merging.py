@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import reprlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -79,6 +80,8 @@ def merge_files(
 
     Raises
     ------
+    TypeError
+        If `dim` is not text, or `inputs` is a single path.
     OSError, DriverError, FormatError, IndexError
         As `ds_format.read`.
     UnsupportedError
@@ -93,6 +96,11 @@ def merge_files(
     >>> read("both.ds")["t"]
     array([1, 2, 3])
     """
+    if not isinstance(dim, str) or drivers.is_one_file(inputs):
+        raise TypeError(
+            f"merge_files(dim, inputs, output): found {reprlib.repr(dim)} as dim, expected the name of a dimension, "
+            f"and {reprlib.repr(inputs)} as inputs, expected a list of files"
+        )
     decodes = not drivers.TIMES.isdisjoint(options)
     selection = Selection(None, sel, range_, at, between, decodes)
     empty: dict[str, UnsupportedError] = {}

@@ -124,6 +124,17 @@ def test_times_in_units_of_choice(units: str, tmp_path: Path) -> None:
     assert merged["."]["time"]["units"] == "minutes since 2000-01-01"
 
 
+@pytest.mark.parametrize("inputs", [["a.ds", "b.ds"], "*.ds"])
+def test_arguments_in_the_order_of_open_many(inputs: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError) as caught:
+        ds.merge_files(inputs, "t", tmp_path / "out.ds")
+    assert str(caught.value) == (
+        f"merge_files(dim, inputs, output): found {inputs!r} as dim, expected the name of a dimension, "
+        "and 't' as inputs, expected a list of files"
+    )
+    assert not (tmp_path / "out.ds").exists()
+
+
 def test_no_inputs(tmp_path: Path) -> None:
     ds.merge_files("t", [], tmp_path / "out.ds")
     assert ds.read(tmp_path / "out.ds") == {".": {".": {}}}

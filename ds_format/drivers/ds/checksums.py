@@ -84,14 +84,19 @@ def find(read: Read, size: int, n: int) -> Sums | None:
     IntegrityError
         If the trailer is damaged.
     """
-    if size < END.size or bytes(read(size - len(MAGIC), len(MAGIC))) != MAGIC:
+    if size < END.size:
         return None
-    header, found, own, _ = END.unpack(bytes(read(size - END.size, END.size)))
+    header, found, own, magic = END.unpack(bytes(read(size - END.size, END.size)))
     data = b""
     if found == n and size >= END.size + 4 * n:
         data = bytes(read(size - END.size - 4 * n, 4 * n + 8))
     computed = _crc32()(data, 0)
-    if not data or computed != own:
+    fits = bool(data) and computed == own
+    if magic != MAGIC:
+        if fits:
+            raise IntegrityError(f"trailer of checksums: found {magic!r} at its end, expected {MAGIC!r}")
+        return None
+    if not fits:
         raise IntegrityError(f"trailer of checksums: found CRC-32 {computed:08x}, expected {own:08x}")
     return Sums(header, struct.unpack(f"<{n}I", data[:-8]))
 

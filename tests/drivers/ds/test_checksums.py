@@ -181,6 +181,15 @@ def test_a_damaged_header_and_a_damaged_trailer(tmp_path):
         with pytest.raises(ds.IntegrityError, match="trailer of checksums"):
             ds.read(path, verify=True)
         assert [problem.severity for problem in ds.verify(path)] == ["error"]
+    for i in range(64):
+        data = bytearray(whole)
+        data[-1 - i // 8] ^= 1 << i % 8
+        path.write_bytes(data)
+        with pytest.raises(
+            ds.IntegrityError, match=r"trailer of checksums: found b'.+' at its end, expected b'ds-crc32'"
+        ):
+            ds.read(path, verify=True)
+        assert [problem.severity for problem in ds.verify(path)] == ["error"]
     path.write_bytes(whole[:-5])
     with pytest.warns(UserWarning, match="no checksum"):
         ds.read(path, verify=True)
