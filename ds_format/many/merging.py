@@ -96,11 +96,7 @@ def merge_files(
     >>> read("both.ds")["t"]
     array([1, 2, 3])
     """
-    if not isinstance(dim, str) or drivers.is_one_file(inputs):
-        raise TypeError(
-            f"merge_files(dim, inputs, output): found {reprlib.repr(dim)} as dim, expected the name of a dimension, "
-            f"and {reprlib.repr(inputs)} as inputs, expected a list of files"
-        )
+    _check_order(dim, inputs)
     decodes = not drivers.TIMES.isdisjoint(options)
     selection = Selection(None, sel, range_, at, between, decodes)
     empty: dict[str, UnsupportedError] = {}
@@ -125,6 +121,15 @@ def merge_files(
         _warn_of_packing(files.metas, plans, meta, target)
         with created(target, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
+
+
+def _check_order(dim: Any, inputs: Any) -> None:
+    """Raise if the arguments may be in the order of `ds_format.open_many`."""
+    if not isinstance(dim, str) or drivers.is_one_file(inputs):
+        raise TypeError(
+            f"merge_files(dim, inputs, output): found {reprlib.repr(dim)} as dim, expected the name of a dimension, "
+            f"and {reprlib.repr(inputs)} as inputs, expected a list of files"
+        )
 
 
 class _Files:
