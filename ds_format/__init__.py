@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .api.files import from_netcdf as from_netcdf, open as open, read as read, to_netcdf as to_netcdf
     from .api.verification import verify as verify
     from .api.writing import write as write
+    from .base.isolation import set as set  # noqa: A004 - its name is `ds.set`
     from .base.text import escape as escape, unescape as unescape
     from .body.remote.settings import remote as remote
     from .comparison.records import Difference as Difference, Differences as Differences
@@ -93,6 +94,7 @@ _MODULES = {
     "api.files": "from_netcdf open read to_netcdf",
     "api.verification": "verify",
     "api.writing": "write",
+    "base.isolation": "set",
     "base.text": "escape unescape",
     "body.remote.settings": "remote",
     "comparison.records": "Difference Differences",
@@ -125,9 +127,9 @@ _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cmd", "drivers": "dr
 __all__ = sorted([
     "cmd",
     "op",
-    *(name for name, home in _HOMES.items() if not home.startswith("xarray_")),
+    *(name for name, home in _HOMES.items() if not home.startswith("xarray_") and name != "set"),
 ])
-"""Without those that need xarray, which may be absent."""
+"""Without those that need xarray, which may be absent, and without one that would hide a builtin class."""
 
 
 class _Package(ModuleType):
@@ -257,5 +259,7 @@ def _with_rival(error: Exception, name: str) -> Exception:
 def __dir__() -> list[str]:
     from importlib.util import find_spec
 
-    with_xarray = () if find_spec("xarray") is None else (set(_HOMES) - set(__all__))
-    return [*__all__, *with_xarray, "indent", "mode", "output"]
+    absent = find_spec("xarray") is None
+    unlisted = [name for name in _HOMES if name not in __all__]
+    unlisted = [name for name in unlisted if not (absent and _HOMES[name].startswith("xarray_"))]
+    return [*__all__, *unlisted, "indent", "mode", "output"]

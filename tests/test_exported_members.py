@@ -82,7 +82,7 @@ def test_the_modules_are_those_of_the_reference(reference_python: str) -> None:
 
 def test_dir_is_the_list_and_what_needs_xarray() -> None:
     with_xarray = {"from_xarray", "open_many", "to_xarray"}
-    assert dir(ds_format) == sorted([*ds_format.__all__, *with_xarray, "indent", "mode", "output"])
+    assert dir(ds_format) == sorted([*ds_format.__all__, *with_xarray, "indent", "mode", "output", "set"])
     script = "import importlib.util as u; f = u.find_spec\n"
     script += "u.find_spec = lambda name, *more: None if name == 'xarray' else f(name, *more)\n"
     script += f"import ds_format; assert {with_xarray}.isdisjoint(dir(ds_format)); assert 'read' in dir(ds_format)"

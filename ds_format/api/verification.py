@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import drivers
+from ..base import isolation
 from ..base.progress import Advance, Progress
 from ..base.text import unescape
 from ..body import path_text
@@ -34,7 +35,8 @@ def verify(
 ) -> list[Problem]:
     """Check a file of any supported format: read all of it, and list the problems.
 
-    Data are read in blocks, in bounded memory. Problems of the file raise no error.
+    Data are read in blocks, in bounded memory. Problems of the file raise no error. A file that a C library must read
+    is read in another process, so that a crash of the library is a problem of the file.
 
     Parameters
     ----------
@@ -69,7 +71,11 @@ def verify(
     >>> problem.variable, problem.severity
     ('x', 'error')
     """
-    where = drivers.located(path, storage_options, store)
+    with isolation.isolating():
+        return _verified(drivers.located(path, storage_options, store), strict, checksum, progress)
+
+
+def _verified(where: Path, strict: bool, checksum: bool, progress: Progress | None) -> list[Problem]:
     found = _Findings(path_text(where))
     source = None
     with found.of(None):

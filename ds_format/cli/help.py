@@ -57,6 +57,10 @@ _ENVIRONMENT = (
         "DS_MODE",
         "How to handle names that do not exist: soft, moderate (the default) or strict, as -t, -m and -s do.",
     ),
+    (
+        "DS_FORMAT_ISOLATE",
+        "1: the C libraries netCDF and HDF5 read files in other processes, so that a crash is an error of the file.",
+    ),
 )
 
 

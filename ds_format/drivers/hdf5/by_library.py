@@ -6,10 +6,14 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...base import isolation
 from ...base.optional import unavailable
+from ...body import Address
 from ..base import Metadata
+from .format import HDF5Warning
 
 if TYPE_CHECKING:
+    from ..library.source import LibrarySource
     from .sink import HDF5Sink
     from .source import HDF5Source
 
@@ -26,8 +30,17 @@ def _needing_h5py(use: str = "") -> Iterator[None]:
         raise unavailable(error, LIBRARY, EXTRA, use) from error
 
 
-def open_by_library(path: Any, reason: str = "", *, skip_unsupported: bool = False) -> HDF5Source:
-    """Open a file with h5py; parameters and errors as of `source.HDF5Source`.
+def open_by_library(path: Any, reason: str = "", *, skip_unsupported: bool = False) -> LibrarySource:
+    """Open a file with h5py, a local one perhaps in another process; parameters as of `open_here`."""
+    if isolation.is_on() and not isinstance(path, Address):
+        from ..library.isolated import IsolatedSource
+
+        return IsolatedSource(path, LIBRARY, HDF5Warning, open_here, reason=reason, skip_unsupported=skip_unsupported)
+    return open_here(path, reason, skip_unsupported=skip_unsupported)
+
+
+def open_here(path: Any, reason: str = "", *, skip_unsupported: bool = False) -> HDF5Source:
+    """Open a file with h5py in this process; parameters and errors as of `source.HDF5Source`.
 
     Parameters
     ----------

@@ -234,6 +234,10 @@ class LibrarySource(Reopened, Reading):
             `bytes` or, if the variable `is_decoded`, `str`.
         """
 
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file; closing twice is no error."""
+
     @property
     def path(self) -> str:
         """Path of the file."""
@@ -282,6 +286,10 @@ class LibrarySource(Reopened, Reading):
                 raise error.at(path=self._path, variable=variable.name) from error.__cause__
 
         return Job(read, True)
+
+    def described(self) -> tuple[Metadata, Mapping[str, DsError], dict[str, FileVariable]]:
+        """Return metadata, faults and variables in a form that can be pickled."""
+        return self.meta, self.faults, {key: each._replace(place=None) for key, each in self._variables.items()}
 
     def _take(self, catalog: Catalog) -> None:
         self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables

@@ -6,14 +6,18 @@ Everything else in this folder reads without the library, which takes longer to 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...base import isolation
 from ...base.optional import unavailable
 from ...body.stamp import Stamp
 from ..base import Metadata
+from .format import NetCDFWarning
 
 if TYPE_CHECKING:
+    from ..library.source import LibrarySource
     from .sink import NetCDFSink
     from .source import NetCDFSource
 
@@ -27,8 +31,17 @@ def _needing_netcdf4() -> Iterator[None]:
         raise unavailable(error, "netCDF4", "netCDF4") from error
 
 
-def open_by_library(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> NetCDFSource:
-    """Open a file with the library; parameters and errors as of `source.NetCDFSource`."""
+def open_by_library(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> LibrarySource:
+    """Open a file with the library, perhaps in another process; parameters and errors as of `source.NetCDFSource`."""
+    if isolation.is_on():
+        from ..library.isolated import IsolatedSource
+
+        return IsolatedSource(path, LIBRARY, NetCDFWarning, open_here, skip_unsupported=skip_unsupported)
+    return open_here(path, skip_unsupported=skip_unsupported, stamp=stamp)
+
+
+def open_here(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> NetCDFSource:
+    """Open a file with the library in this process; parameters and errors as of `source.NetCDFSource`."""
     with _needing_netcdf4():
         from .source import NetCDFSource
     return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
@@ -81,6 +94,14 @@ def is_netcdf4(path: str) -> bool:
     ImportError
         If the library is not installed.
     """
+    if isolation.is_on():
+        from ..library.isolated import call
+
+        return bool(call(LIBRARY, path, _is_netcdf4, os.path.abspath(path)))
+    return _is_netcdf4(path)
+
+
+def _is_netcdf4(path: str) -> bool:
     with _needing_netcdf4():
         from .calls import is_netcdf4
     return is_netcdf4(path)

@@ -31,6 +31,7 @@ from time import monotonic
 from typing import IO, Self
 
 from ... import drivers
+from ...base import isolation
 from ...base.error_text import describe
 from ...body import Address, Location, Opened
 from ...errors import DsError
@@ -129,8 +130,9 @@ def execute(
     if executor is not None:
         _by_executor(executor, batches(orders, 1), settings, take)
     elif jobs == 1 or len(orders) < 2:
-        for outcomes in carried_out(orders, settings, lambda current: take([], current)):
-            take(outcomes, 0.0)
+        with isolation.isolating():
+            for outcomes in carried_out(orders, settings, lambda current: take([], current)):
+                take(outcomes, 0.0)
     else:
         work = SharedWork(batches(orders, jobs), settings)
         n = min(jobs, len(work.batches))
@@ -232,9 +234,10 @@ class Lane(threading.Thread):
 
     def convert(self, batch: Batch) -> None:
         """Convert a batch, and add its outcomes to the results."""
-        for outcomes in carried_out(batch, self.work.settings, self._report):
-            self.current = 0.0
-            self.work.add(outcomes)
+        with isolation.isolating():
+            for outcomes in carried_out(batch, self.work.settings, self._report):
+                self.current = 0.0
+                self.work.add(outcomes)
 
     def _report(self, current: float) -> None:
         if self.work.stopping:
