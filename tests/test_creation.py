@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,18 @@ DATASET = {"x": X, ".": {"x": {".dims": ["i"]}}}
 def _extra(request: pytest.FixtureRequest) -> None:
     if ".h5" in request.node.name:
         pytest.importorskip("h5py")
+
+
+def test_the_quick_start_lists_all_options() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    table = text.partition("| suffix | options besides `durable` |\n")[2].partition("\n\n")[0]
+    listed = {}
+    for line in table.splitlines()[1:]:
+        suffixes, options = (re.findall(r"`([^`]*)`", cell) for cell in line.split("|")[1:3])
+        assert len(options) == len(set(options)), line
+        listed.update({suffix: {"durable", *options} for suffix in suffixes})
+    assert listed.keys() >= set(SUFFIXES)
+    assert listed == {suffix: drivers.find(f"x{suffix}").creation for suffix in listed}
 
 
 @pytest.fixture
