@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -363,6 +364,8 @@ def _numbers(
     return values
 
 
+OFFSET = re.compile(r"[+-](?!00:00)\d\d:\d\d$")
+"""An offset from UTC that is not 0, as xarray writes it at the end of units."""
 REFORM = decode("days since 1582-10-15", "proleptic_gregorian").day
 """From here on the calendars standard and proleptic_gregorian are one."""
 
@@ -400,6 +403,8 @@ def give_calendar(given: Variable, encoding: dict[str, Any]) -> None:
 def keep_words(given: Variable, attributes: dict[str, Any], values: Any) -> None:
     """Change the attributes of coded times to those in the encoding that they had, where they mean the same.
 
+    Units with an offset from UTC other than 0 stay as coded: xarray ignores some offsets when it decodes, such as `+1:00`.
+
     Parameters
     ----------
     given : Variable
@@ -412,7 +417,7 @@ def keep_words(given: Variable, attributes: dict[str, Any], values: Any) -> None
     if units is None or calendar is None or given.encoding.get("calendar") not in (None, calendar):
         return
     meant, written = _time_units(units, calendar), _time_units(attributes.get("units"), calendar)
-    if meant is None or meant != written:
+    if meant is None or meant != written or OFFSET.search(attributes["units"]):
         return
     attributes["units"] = units
     if given.encoding.get("calendar") is None and (calendar == "standard" or _is_later(given, meant, values)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ds_format as ds
 from ds_format import DsError, MissingError, UnsupportedError
 
 xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
@@ -252,6 +254,17 @@ class TestAttributes:
             warnings.simplefilter("ignore")  # xarray chooses finer units, and says so
             entry, _ = coded(times + np.timedelta64(1, "h"), {"units": "days since 2000-01-01", "dtype": "i4"})
         assert entry["units"].startswith("hours since")
+
+    @pytest.mark.parametrize("calendar", ["standard", "noleap"])
+    @pytest.mark.parametrize("offset", ["", "Z", " +1:00", " +01:00", " -0530"])
+    def test_times_of_units_with_an_offset_come_back(self, tmp_path: Path, calendar: str, offset: str) -> None:
+        """The decoder of xarray ignores `+1:00` in calendars of cftime, the coder writes it as it should be."""
+        attrs = {"units": f"minutes since 2001-02-03 04:05:06{offset}", "calendar": calendar}
+        decoded = xr.decode_cf(xr.Dataset({"x": ("t", [0.0, 1, 2], attrs)}))
+        ds.write(tmp_path / "a.ds", decoded)
+        assert xr.open_dataset(tmp_path / "a.ds", engine="ds")["x"].equals(decoded["x"])
+        units = ds.read(tmp_path / "a.ds")["."]["x"]["units"]
+        assert offset not in ("", "Z") or units == attrs["units"]
 
     def test_units_that_xarray_only_decodes(self) -> None:
         cftime = pytest.importorskip("cftime")
