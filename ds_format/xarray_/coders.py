@@ -403,7 +403,7 @@ def give_calendar(given: Variable, encoding: dict[str, Any]) -> None:
 def keep_words(given: Variable, attributes: dict[str, Any], values: Any) -> None:
     """Change the attributes of coded times to those in the encoding that they had, where they mean the same.
 
-    Units with an offset from UTC other than 0 stay as coded: xarray ignores some offsets when it decodes, such as `+1:00`.
+    Units with an offset from UTC stay as coded, because xarray ignores some offsets when it decodes, such as `+1:00`.
 
     Parameters
     ----------
