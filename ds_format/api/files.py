@@ -101,8 +101,8 @@ def read(
     -------
     Dataset
         Key → array in native byte order. An array is a MaskedArray if a value is missing; numbers of NetCDF files are
-        always MaskedArrays, except Julian dates. A variable without dimensions is a NumPy scalar, `str` or `bytes`; one
-        without data is None. `"."` → metadata.
+        always MaskedArrays, except Julian dates. Values of a compound type are structured arrays. A variable without
+        dimensions is a NumPy scalar, `str` or `bytes`; one without data is None. `"."` → metadata.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def read(
                 return found
             body = found
     options: dict[str, Any] = {"mmap": mmap, "strings": wants_numpy(strings), "unpack": unpack, "masked": True}
-    options["skip_unsupported"] = skip_unsupported
+    options["skip_unsupported"], options["structured"] = skip_unsupported, True
     options["verify"] = verify
     _, opened, selection = _views()
     part = selection(variables, sel, range_, at, between, jd)
@@ -260,6 +260,7 @@ def open(
         mmap=mmap,
         strings=wants_numpy(strings),
         skip_unsupported=skip_unsupported,
+        structured=True,
         format=None if format is None else drivers.of_format(format),
     )
     return file(source)
@@ -341,6 +342,7 @@ def from_netcdf(
     array([1, 2])
     """
     options: dict[str, Any] = {"unpack": unpack, "masked": True, "skip_unsupported": skip_unsupported}
+    options["structured"] = True
     _, opened, selection = _views()
     part = selection(variables, sel, jd=jd)
     with opened(drivers.located(filename), part, format=drivers.FORMATS["netcdf"], **options) as subset:

@@ -90,6 +90,11 @@ TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not 
 """The types of ds-1.0 by NumPy kind and item size."""
 
 
+COMPOUND = "compound"
+"""Type of variables of a NetCDF file whose values have fields, which reading returns as structured arrays.
+ds files do not have it."""
+
+
 MAX_COUNT = 2**62
 """Maximum number of values along an axis, and of chunks of a shape, written or not."""
 

@@ -67,7 +67,9 @@ def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
         return TYPES["str"]
     elif kind == "O":
         return _type_of_objects(array, hint)
-    raise UnsupportedError(f"dtype: found {array.dtype}, expected float32, float64, an integer, bool or strings")
+    names = array.dtype.names
+    found = array.dtype if names is None else f"fields {', '.join(names)}"
+    raise UnsupportedError(f"dtype: found {found}, expected float32, float64, an integer, bool or strings")
 
 
 def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:

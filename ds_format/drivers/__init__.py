@@ -527,7 +527,7 @@ def meta(path: Any) -> Metadata:
     found = None if format.meta is None else format.meta(path)
     if found is not None:
         return found
-    source = open_source(path, format)
+    source = open_source(path, format, structured="structured" in format.options)
     try:
         return dict(source.meta)
     finally:

@@ -104,7 +104,7 @@ class Format(NamedTuple):
     needs: tuple[str, str] | None = None
     """The library that `load` imports, and the name by which pip installs it."""
     options: frozenset[str] = frozenset()
-    """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
+    """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`, `structured`."""
     creation: frozenset[str] = frozenset()
     """Options of creating a file: those of `create`, and those of times; see `api.creation`."""
     variants: frozenset[str] = frozenset()
@@ -405,7 +405,7 @@ BUILT_IN = {
             marks=signatures.CLASSIC_NETCDF,
             recognises=_is_netcdf4,
             small=_small_netcdf,
-            options=frozenset({"skip_unsupported"}),
+            options=frozenset({"skip_unsupported", "structured"}),
             creation=FILE | TIMES | STORAGE | {"format"},
             variants=frozenset({
                 *("NETCDF4", "NETCDF4_CLASSIC"),

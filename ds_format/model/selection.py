@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import timeaxis
 from ..base import modes
+from ..base.dtypes import COMPOUND
 from ..base.text import escape, unescape
 from ..dataset import META, attrs, dims
 from ..errors import UnsupportedError
@@ -174,6 +175,8 @@ def _by_dimension(
         names = dims(key, meta[key], len(meta[key].get(".size") or ()))
         if len(names) != 1:
             raise UnsupportedError(f"found {len(names)} dimensions, expected one", variable=name)
+        if meta[key].get(".type") == COMPOUND:
+            raise UnsupportedError("its values have fields, expected numbers or text to compare with", variable=name)
         out.setdefault(names[0], {})[name] = value
     return out
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.dtypes import TYPE_OF_CODE, TYPES
+from ..base.dtypes import COMPOUND, TYPE_OF_CODE, TYPES
 from ..base.text import escape, unescape
 from ..codec.encode import type_of
 from ..dataset import META, as_array
@@ -224,6 +224,8 @@ def type_name_of(d: dict[str, Any], key: str) -> str | None:
         return given
     if _is_plain(data):
         return NUMBERS[data.dtype]
+    if getattr(data, "dtype", None) is not None and data.dtype.names:
+        return COMPOUND
     return type_of(checked(data, key, given), given).name
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import shown_as_html
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import COMPOUND, READ_TYPES
 from ..base.once import once
 from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Closing, Opened
 from ..dataset import META, attrs, dims
-from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
-from ..errors import MissingError
+from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, check_faults
+from ..errors import MissingError, UnsupportedError
 from ..model.index import normalize
 from .subset import Subset
 
@@ -63,11 +63,18 @@ class Variable(Opened):
 
         Raises
         ------
-        ValueError
+        DsError
+            If the variable cannot be read.
+        UnsupportedError
             If the variable has no data and no type.
         """
+        check_faults(self._source.faults, [self._key])
+        if self.type == COMPOUND:
+            found: np.dtype[Any] = self._source.handle(self._key).dtype
+            return found
         if self.type not in READ_TYPES:
-            raise ValueError(f'variable "{self.name}" has no known type: found {self.type!r}')
+            message = f"has no known type: found {self.type!r}"
+            raise UnsupportedError(message, path=getattr(self._source, "path", None), variable=self.name)
         return np.dtype(READ_TYPES[self.type].code)
 
     @property

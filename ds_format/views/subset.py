@@ -55,6 +55,7 @@ def open_subset(
     unpack: bool | None = False,
     masked: bool = False,
     skip_unsupported: bool = False,
+    structured: bool = False,
     format: drivers.Format | None = None,
     **options: Any,
 ) -> Subset:
@@ -71,8 +72,9 @@ def open_subset(
         convention of the file that they are from.
     masked : bool
         Return numbers as masked arrays if the format does so. Julian dates are never masked for this reason.
-    skip_unsupported : bool
-        Leave out variables that the ds model cannot hold, with a warning, if the format can have such variables.
+    skip_unsupported, structured : bool
+        Leave out variables that the ds model cannot hold, with a warning, or read those of compound types as structured
+        arrays, if the format can have such variables.
     format : Format, optional
         The format, instead of that of the suffix.
     **options
@@ -89,8 +91,10 @@ def open_subset(
     if format is None:
         format = drivers.find_existing(path)
     can_skip = "skip_unsupported" in format.options
+    options["skip_unsupported"] = skip_unsupported and can_skip
+    options["structured"] = structured and "structured" in format.options
     try:
-        source = drivers.open_source(path, format, skip_unsupported=skip_unsupported and can_skip, **options)
+        source = drivers.open_source(path, format, **options)
     except UnsupportedError as error:
         raise _told_of_skipping(error, can_skip)
     try:

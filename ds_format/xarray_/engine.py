@@ -20,7 +20,7 @@ from ..base.text import unescape
 from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..dataset import as_array
-from ..drivers.base import OBJECT_SIZE, Readable, warn
+from ..drivers.base import OBJECT_SIZE, Readable
 from ..drivers.ds.source import DsSource
 from ..drivers.library.kept import close_path
 from ..drivers.library.source import LibrarySource
@@ -189,7 +189,7 @@ def _source(path: Any) -> Any:
     if suffix not in own.suffixes:
         body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix else 0)
         if not _is(body, own, own) and (suffix in netcdf.suffixes or _is(body, netcdf, drivers.FORMATS["hdf5"])):
-            return drivers.open_source(path, netcdf, body=body)
+            return drivers.open_source(path, netcdf, body=body, skip_unsupported=True, structured=True)
         if isinstance(path, Address):
             path.keep(body)
     return DsSource(path)
@@ -201,19 +201,8 @@ def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
     return is_marked or (recognised.recognises is not None and recognised.recognises(body))
 
 
-def _leave_out(source: Any, found: subset.Group, dropped: Collection[str]) -> None:
-    """Leave out variables of types that ds does not have, with a warning. Other faults are errors."""
-    unsupported = {key: fault for key, fault in source.faults.items() if isinstance(fault, UnsupportedError)}
-    for name in [name for name, key in found.keys.items() if key in unsupported]:
-        key = found.keys.pop(name)
-        del found.meta[name]
-        if unescape(name) not in dropped:
-            warn(f"left out: {unsupported[key].message}", source.path, unescape(key))
-
-
 def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) -> Dataset:
     found = subset.group_of(source.meta, path, source.path)
-    _leave_out(source, found, options.dropped)
     where = source.where if isinstance(source, DsSource) else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path

@@ -15,7 +15,7 @@ from xarray.backends import AbstractDataStore, BackendArray, StoreBackendEntrypo
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
-from ..base.dtypes import READ_TYPES, RECORDS
+from ..base.dtypes import COMPOUND, READ_TYPES, RECORDS
 from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, attrs, checked, dims
@@ -287,6 +287,8 @@ class _Store(AbstractDataStore):
             return _without_data(entry, attributes)
         shape = readable.shape
         names = dims(key, entry, len(shape))
+        if entry.get(".type") == COMPOUND:
+            return self._structured(names, entry, readable, attributes)
         record = storage.record_of(entry)
         characters = setting(record, "char", dict)
         if characters is not None and entry.get(".type") == "str" and not readable.missing:
@@ -325,6 +327,14 @@ class _Store(AbstractDataStore):
         length = setting(record, "size", int) if isinstance(dim, str) else None
         names = [*names, str(dim)] if length is not None else names
         array = LazyArray(readable, Characters(name, length), np.dtype("S1"), length)
+        encoding = {"dtype": array.dtype, **storage.encoding_of(entry, array.shape), **self._source}
+        return _lazy(names, array, attributes, encoding)
+
+    def _structured(
+        self, names: list[str], entry: Mapping[str, Any], readable: Any, attributes: dict[str, Any]
+    ) -> Variable:
+        """Return values with fields as they are."""
+        array = LazyArray(readable, np.asarray, readable.dtype)
         encoding = {"dtype": array.dtype, **storage.encoding_of(entry, array.shape), **self._source}
         return _lazy(names, array, attributes, encoding)
 

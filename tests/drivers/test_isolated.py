@@ -56,6 +56,7 @@ def path(tmp_path: Path) -> Path:
         file.createVariable("text", str, ("x",))[:] = np.array(["a", "", "Ždár"], object)
         file.createVariable("letters", "S1", ("x",))[:] = np.array([b"a", b"b", b"c"])
         file.createVariable("both", file.createCompoundType(np.dtype([("a", "i4")]), "pair"), ("x",))
+        file.createVariable("ragged", file.createVLType("i4", "list"), ("x",))
         file.setncatts({"number": np.float32(1.5), "list": np.arange(3), "name": "Brno"})
     with h5py.File(path, "a") as file:
         type_ = h5py.h5t.STD_I32LE.copy()
@@ -78,11 +79,13 @@ def test_the_same_dataset_from_another_process(path: Path, suffix: str) -> None:
     with ds.set(isolate=True):
         found, told_too = read(path)
         assert told and told_too == told
+        names = [name for name in found if name != "."]
+        if suffix == "nc":  # diff has no structured arrays
+            assert found["both"].dtype.names == ("a",) and found.pop("both").tobytes() == expected.pop("both").tobytes()
         assert not ds.diff(found, expected) and str(found["."]) == str(expected["."])
         with ds.open(path, skip_unsupported=True) as source:
             assert source["odd"][1:].tolist() == [0, 0]
-            names = [*source]
-    assert names == [name for name in expected if name != "."]
+            assert [*source] == names
 
 
 def test_neither_library_is_loaded(path: Path) -> None:

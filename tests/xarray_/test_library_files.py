@@ -62,6 +62,16 @@ def enum(path):
         file.createVariable("e", kind, ("x",), fill_value=1)[:] = np.array([0, 1, 0], "u1")
 
 
+def compound(path):
+    kind = np.dtype([("a", "i4"), ("b", "f8")], align=True)
+    with netCDF4.Dataset(path, "w") as file:
+        numbers(file)
+        pair = file.createCompoundType(kind, "pair")
+        file.createVariable("c", pair, ("x",), zlib=True)[:] = np.array([(1, 2), (3, 4), (5, 6)], kind)
+        file["c"].units = "m"
+        file.createVariable("one", pair, ())[...] = np.array((7, 8), kind)
+
+
 def ragged(path):
     with netCDF4.Dataset(path, "w") as file:
         numbers(file)
@@ -100,7 +110,7 @@ def soft_links(path, n=0):
             file.create_dataset(f"s{i}", data=float(i))
 
 
-KINDS = [characters, groups, enum, ragged, opaque, user_block, odd_names, soft_links]
+KINDS = [characters, groups, enum, compound, ragged, opaque, user_block, odd_names, soft_links]
 UNSUPPORTED = {"v", "o"}
 
 
@@ -176,6 +186,19 @@ def test_characters_of_a_group_are_written_with_their_dimension(tmp_path):
     ds.write(tmp_path / "c.nc", tree["a/b"].to_dataset())
     assert ds.read(tmp_path / "c.nc")["."]["name"][".netcdf"]["char"] == {"dim": "n", "size": 4}
     assert ds.read(tmp_path / "c.nc")["."]["rounded"]["least_significant_digit"] == 2
+
+
+def test_attributes_that_ds_does_not_have_are_left_out_with_a_warning(tmp_path):
+    compound(path := tmp_path / "a.nc")
+    with netCDF4.Dataset(path, "a") as file:
+        value = np.array((1, 2), file["c"].dtype)
+        for owner in (file, file["n"]):
+            owner.setncattr("pair", value)
+            owner.setncattr("kept", 1)
+    with pytest.warns(ds.LossWarning, match='left out: attribute "pair": a compound type') as caught:
+        opened = xr.load_dataset(path, engine="ds")
+    assert len(caught) == 2 and opened.attrs == opened["n"].attrs == {"kept": 1}
+    assert opened["n"].values.tolist() == [1, 2, 3] and opened["c"].dtype.names == ("a", "b")
 
 
 @pytest.mark.parametrize(("make", "name"), [(ragged, "v"), (opaque, "o")])

@@ -23,6 +23,7 @@ from ...drivers.base import Source
 from ...drivers.ds import header as ds_header
 from ...errors import DsError
 from ...model.conventions import coordinates
+from ...model.settings import setting
 from .. import lookup, pst
 from ..arguments import FORMAT, Command, Option, Request
 from ..lookup import Finder
@@ -121,7 +122,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
         found.update(facts)
         if not is_dataset:
             return found
-    source = drivers.open_source(path, known)
+    source = drivers.open_source(path, known, structured="structured" in known.options)
     try:
         if name not in CONTAINERS:
             if (origin := getattr(source, "origin", None)) is not None:
@@ -187,14 +188,17 @@ def _size(entry: Mapping[str, Any], stored: Mapping[str, Any]) -> int | None:
     shape = entry[".size"]
     if shape is None:
         return None
-    n = math.prod(shape)
+    n: int = math.prod(shape)
     kind = TYPES.get(entry[".type"] or "")
     if kind is not None and kind.is_string:
         char = stored.get("char")
         length = char.get("size", 1) if isinstance(char, dict) else None
         stored_size = entry.get(LENGTH)
         return n * length if isinstance(length, int) else stored_size if n else 0
-    return None if kind is None else n * max(kind.size, 1)
+    if kind is None:
+        size = setting(setting(stored, "compound", dict), "size", int)
+        return None if size is None else n * size
+    return n * max(kind.size, 1)
 
 
 def _dimensions(entries: Mapping[str, dict[str, Any]], record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

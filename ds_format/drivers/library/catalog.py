@@ -33,7 +33,7 @@ class DescribedVariable(NamedTuple):
     shape: tuple[int, ...]
     """In the file, that is with the dimension of characters."""
     code: str
-    """NumPy kind and size of numbers; `S1`: characters, `O`: strings of variable length."""
+    """NumPy kind and size of numbers; `S1`: characters, `O`: strings of variable length, `V`: values with fields."""
     attributes: dict[str, Any]
     """By name; for the catalog to change."""
     strings: list[str]
@@ -52,6 +52,9 @@ class Refused(NamedTuple):
 
     name: str
     error: UnsupportedError
+    dims: Sequence[str] = ()
+    """As of `DescribedVariable`, if they are known."""
+    code: str = ""
 
 
 class DescribedGroup(NamedTuple):
@@ -108,10 +111,14 @@ class FileVariable(NamedTuple):
     """Axes in the file that are unlimited, if one is not the first: there the netCDF4 library needs help."""
     extent: tuple[int, ...] | None = None
     """In the file, if the variable is known to be shorter there than its dimensions."""
+    dtype: np.dtype[Any] | None = None
+    """Dtype of values with fields, for which ds has no type."""
 
     @property
     def memory_size(self) -> int:
         """Bytes that one value is reckoned to take in memory."""
+        if self.dtype is not None:
+            return self.size
         ds_type = TYPES[self.type]
         return self.size + OBJECT_SIZE if ds_type.is_string else max(self.size, ds_type.size)
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ...body.stamp import Stamp
 from ...errors import DsError, ReplacedError
 from ..base import Origin
@@ -139,9 +141,17 @@ class LibraryHandle(FileHandle):
     Attributes
     ----------
     file : KeptFile
+    stored : dtype, optional
+        Dtype of values with fields, for which ds has no type.
     """
 
     file: KeptFile = field(compare=False, repr=False)
+    stored: np.dtype[Any] | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the arrays that are read; object for text and byte strings."""
+        return super().dtype if self.stored is None else self.stored
 
     def _read(self, index: tuple[Any, ...] | None) -> Any:
         with self.file.source() as source:

@@ -158,6 +158,8 @@ class Reading(ABC):
 
     def _decode(self, variable: FileVariable, raw: NDArray[Any], counts: list[int], may_miss: bool) -> NDArray[Any]:
         """Return values as ds has them; add to `counts` how many equal each sentinel, if one may."""
+        if variable.dtype is not None:
+            return raw
         if TYPES[variable.type].is_string:
             return self._decode_strings(variable, raw)
         mask = None
@@ -261,7 +263,8 @@ class LibrarySource(Reopened, Reading):
         check_faults(self.faults, [name])
         shape, type_name = properties(self.meta, name)
         may_be_missing = bool(self.meta[name].get(".missing", True))
-        return LibraryHandle(self.origin, name, shape, type_name, may_be_missing, self.kept)
+        dtype = self._variables[name].dtype
+        return LibraryHandle(self.origin, name, shape, type_name, may_be_missing, self.kept, dtype)
 
     def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
         """Return a slab of raw values; see `LibrarySource._fetch`."""

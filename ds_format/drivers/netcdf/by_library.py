@@ -31,20 +31,25 @@ def _needing_netcdf4() -> Iterator[None]:
         raise unavailable(error, "netCDF4", "netCDF4") from error
 
 
-def open_by_library(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> LibrarySource:
+def open_by_library(
+    path: Any, *, skip_unsupported: bool = False, structured: bool = False, stamp: Stamp | None = None
+) -> LibrarySource:
     """Open a file with the library, perhaps in another process; parameters and errors as of `source.NetCDFSource`."""
+    options = {"skip_unsupported": skip_unsupported, "structured": structured}
     if isolation.is_on():
         from ..library.isolated import IsolatedSource
 
-        return IsolatedSource(path, LIBRARY, NetCDFWarning, open_here, skip_unsupported=skip_unsupported)
-    return open_here(path, skip_unsupported=skip_unsupported, stamp=stamp)
+        return IsolatedSource(path, LIBRARY, NetCDFWarning, open_here, **options)
+    return open_here(path, **options, stamp=stamp)
 
 
-def open_here(path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None) -> NetCDFSource:
+def open_here(
+    path: Any, *, skip_unsupported: bool = False, structured: bool = False, stamp: Stamp | None = None
+) -> NetCDFSource:
     """Open a file with the library in this process; parameters and errors as of `source.NetCDFSource`."""
     with _needing_netcdf4():
         from .source import NetCDFSource
-    return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
+    return NetCDFSource(path, skip_unsupported=skip_unsupported, structured=structured, stamp=stamp)
 
 
 LIBRARY = "netCDF4"

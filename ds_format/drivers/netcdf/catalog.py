@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...base.dtypes import PACKED, TYPE_OF_CODE, np
+from ...base.dtypes import COMPOUND, PACKED, TYPE_OF_CODE, np
 from ...base.text import escape
 from ...model import missing, packing
 from ...model.settings import LABELS, names
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes other than numbers → ds type and kind."""
 KINDS_OF_STRINGS = ("char", "string")
+FIELDS = "V"
+"""Code of values with fields."""
 PACKING = frozenset(packing.ATTRIBUTES)
 CHANGING_SENTINELS = frozenset((*missing.SENTINEL_ATTRIBUTES, "_Unsigned"))
 """Attributes without which the default fill value alone means "missing"."""
@@ -90,11 +92,12 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
     growing = frozenset(name for name, _, is_unlimited in file.dimensions if is_unlimited)
     catalog: Catalog = Catalog(path, skip_unsupported, warn)
     every = [*file.variables]
-    known = [described for described in every if isinstance(described, DescribedVariable)]
-    joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
+    joins = joinable((each.name for each in every), ((each.dims, each.code) for each in every))
     for described in every:
         if isinstance(described, Refused):
-            catalog.refuse(*described)
+            catalog.refuse(described.name, described.error)
+        elif described.code == FIELDS:
+            catalog.add(*read_compound(described))
         else:
             catalog.add(*read_variable(described, growing, joins, read_scalar))
     catalog.meta["."] = entry_of(file, catalog.meta.values())
@@ -149,6 +152,26 @@ def read_variable(
         sought=sought,
     )
     return variable, properties_of(form, attributes, may_be_missing=bool(found))
+
+
+def read_compound(described: DescribedVariable) -> tuple[FileVariable, dict[str, Any]]:
+    """Return the same for a variable whose values have fields, which is read as it is."""
+    variable = FileVariable(
+        name=described.name,
+        place=described.place,
+        type=COMPOUND,
+        kind=COMPOUND,
+        shape=described.shape,
+        length=None,
+        size=described.place.dtype.itemsize,
+        chunk=described.chunk,
+        sentinels=[],
+        mark=None,
+        dtype=described.place.dtype,
+    )
+    record = described.storage | ({"strings": described.strings} if described.strings else {})
+    form = VariableForm(COMPOUND, "number", list(described.dims), described.shape, None, None, record, {})
+    return variable, properties_of(form, described.attributes, may_be_missing=False)
 
 
 @cache

@@ -15,6 +15,7 @@ a variable that differ from the default:
 `fletcher32`   true
 `char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
 `enum`         {`name`, `type`, `members`}
+`compound`     {`name`, `size`, `fields`}: bytes of one value, and for each field its type, [type, shape] or fields
 `strings`      list of names: attributes of one text that have the type string
 `mark`         number that marks values as missing, if it is not the first of several candidates
 `packed`       true: packed numbers, which reading unpacks

@@ -28,7 +28,14 @@ KINDS: dict[bytes, type[Any]] = {**dict.fromkeys(classic.MAGIC, WholeClassicFile
 """Classes of files, by their first four bytes."""
 
 
-def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None, stamp: Stamp | None = None) -> Source:
+def open(
+    path: Any,
+    *,
+    skip_unsupported: bool = False,
+    structured: bool = False,
+    body: Body | None = None,
+    stamp: Stamp | None = None,
+) -> Source:
     """Open a file.
 
     Parameters
@@ -37,6 +44,8 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`. Only files that the
         library reads have any.
+    structured : bool
+        Read variables of compound types as structured arrays.
     body : Body, optional
         The file, if it is open.
     stamp : Stamp, optional
@@ -62,7 +71,7 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     audit = audited(body)
     log_reason(body.name, LIBRARY, found)
     refuse_elsewhere(body, LIBRARY, found)
-    source = open_by_library(path, skip_unsupported=skip_unsupported, stamp=stamp)
+    source = open_by_library(path, skip_unsupported=skip_unsupported, structured=structured, stamp=stamp)
     source.reader, source.audit = ReadBy(LIBRARY, found), audit
     return source
 

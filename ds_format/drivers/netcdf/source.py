@@ -20,7 +20,7 @@ from ..library.source import LibrarySource
 from ..slabs import Slices
 from .attributes import read_attribute
 from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
-from .catalog import read_catalog
+from .catalog import FIELDS, read_catalog
 from .classic.check import variable_ends
 from .extents import Extent, find_extent, read_growing
 from .format import NetCDFWarning, warn
@@ -54,7 +54,9 @@ Refuse = Callable[[UnsupportedError], None]
 """Takes the error of an unsupported attribute, and raises it or warns."""
 
 
-def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool) -> DescribedFile:
+def describe(
+    file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool, structured: bool = False
+) -> DescribedFile:
     """Return the description of an open file.
 
     Parameters
@@ -66,6 +68,8 @@ def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupp
         Variables that the library does not show.
     skip_unsupported : bool
         Whether to warn of attributes that ds cannot hold, and go on.
+    structured : bool
+        Whether to describe variables of compound types, instead of refusing them.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupp
             for name, dimension in group.dimensions.items()
         ],
         [DescribedGroup(prefix, *_attributes(group, None, refuse)) for prefix, group in groups],
-        _variables(groups, skipped, refuse),
+        _variables(groups, skipped, refuse, structured),
         [
             (prefix + name, _enum_record(group, enum))
             for prefix, group in groups
@@ -115,28 +119,32 @@ def warn_of_types(file: Group, path: str) -> None:
 
 
 def _variables(
-    groups: list[tuple[str, Group]], skipped: list[tuple[str, str]], refuse: Refuse
+    groups: list[tuple[str, Group]], skipped: list[tuple[str, str]], refuse: Refuse, structured: bool
 ) -> Iterator[DescribedVariable | Refused]:
     for name, kind in skipped:
         yield Refused(name, UnsupportedError(f"the {kind} type is not supported by ds"))
     for prefix, group in groups:
         for base, variable in group.variables.items():
             try:
-                yield _variable(prefix + base, variable, refuse)
+                yield _variable(prefix + base, variable, refuse, structured)
             except UnsupportedError as error:
-                yield Refused(prefix + base, error)
+                yield Refused(prefix + base, error, dimension_names(variable))
 
 
-def _variable(name: str, variable: Variable, refuse: Refuse) -> DescribedVariable:
-    code = _code_of(variable)
+def _variable(name: str, variable: Variable, refuse: Refuse, structured: bool) -> DescribedVariable:
+    is_compound = structured and isinstance(variable.datatype, netCDF4.CompoundType)
+    code = FIELDS if is_compound else _code_of(variable)
     attributes, strings = _attributes(variable, name, refuse)
-    is_number = code not in ("S1", "O")
+    is_number = code not in ("S1", "O", FIELDS)
     chunks = variable.chunking()
     storage: dict[str, Any] = {}
     if variable.endian() == "big" and is_number and variable.dtype.itemsize > 1:
         storage["endian"] = "big"
     if isinstance(variable.datatype, netCDF4.EnumType):
         storage["enum"] = _enum_record(variable.group(), variable.datatype)
+    if is_compound:
+        name_of_type = find_type(variable.group(), variable.datatype.name, "cmptypes")
+        storage["compound"] = {"name": name_of_type, "size": variable.dtype.itemsize, "fields": _fields(variable.dtype)}
     if isinstance(chunks, list) and chunks:
         storage["chunks"] = [int(n) for n in chunks]
         storage.update(_read_filters(variable.filters() or {}))
@@ -152,6 +160,16 @@ def _variable(name: str, variable: Variable, refuse: Refuse) -> DescribedVariabl
         tuple(int(n) for n in chunks) if isinstance(chunks, list) else None,
         variable,
     )
+
+
+def _fields(dtype: np.dtype[Any]) -> Any:
+    """Return the fields of a compound type, or the type of a field; see `ds_format.drivers.netcdf.format`."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return [_fields(base), [*shape]]
+    if dtype.fields is not None:
+        return {name: _fields(field[0]) for name, field in dtype.fields.items()}
+    return "char" if dtype.kind == "S" else dtype.name
 
 
 def _code_of(variable: Variable) -> str:
@@ -233,6 +251,8 @@ class NetCDFSource(LibrarySource):
     path : str, bytes or PathLike
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`.
+    structured : bool
+        Read variables of compound types as structured arrays. Otherwise ds does not have these types, too.
     stamp : Stamp, optional
         Size and times of the file, if they are known.
 
@@ -249,7 +269,9 @@ class NetCDFSource(LibrarySource):
 
     category = NetCDFWarning
 
-    def __init__(self, path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None):
+    def __init__(
+        self, path: Any, *, skip_unsupported: bool = False, structured: bool = False, stamp: Stamp | None = None
+    ):
         self._path = path_text(path)
         self._cached: FileVariable | None = None
         self._extents: dict[str, Extent] = {}
@@ -260,7 +282,7 @@ class NetCDFSource(LibrarySource):
             if self._lease.file.data_model.startswith("NETCDF3"):
                 self._ends = variable_ends(self._path)
             with Guard(FormatError, self._path):
-                described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
+                described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported, structured)
                 self._take(read_catalog(described, self._path, skip_unsupported, self._scalar))
                 warn_of_types(self._lease.file, self._path)
         except BaseException:
@@ -295,7 +317,7 @@ class NetCDFSource(LibrarySource):
             self._cached = variable
         with Guard(FormatError, self._path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array if variable.dtype is not None else array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _scalar(self, variable: Variable) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if it is not in the file, where the library has 0."""

@@ -119,6 +119,8 @@ def test_what_ds_lacks_is_refused_when_it_is_asked_for() -> None:
         }.items():
             with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not supported'):
                 file[name][...]
+            with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not supported'):
+                _ = file[name].dtype
 
 
 def test_what_ds_lacks_can_be_left_out(tmp_path: Path) -> None:
