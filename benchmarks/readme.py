@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import chart
-from .shown import PAGES, REPORT, TARGETS, Row, Shown
-from .table import MISSING, quantity, summary
+from .shown import FACTOR, PAGES, REPORT, TARGETS, Row, Shown
+from .table import MISSING, quantity, summary, times
 from .timing import Result
+from .ways import NETCDF, OURS
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/_static/reading.svg"
@@ -37,11 +38,13 @@ def _cell(row: Row, column: str, usual: str, results: Mapping[str, Result]) -> s
     if column in row.without:
         return ""
     way, remark = row.others.get(column, (usual, ""))
-    figures = (_figure(results.get(case), way) for case in row.cases)
+    figures = (_figure(results.get(case), way) for case in row.cases if way)
     return f"{' / '.join(figures)} {remark}".strip()
 
 
 def _figure(result: Result | None, way: str) -> str:
+    if way == FACTOR and result is not None and {NETCDF, OURS} <= result.values.keys():
+        return times(result.median(NETCDF) / result.median(OURS)).removesuffix("x")
     return MISSING if result is None or way not in result.values else quantity(result.median(way), result.unit)
 
 

@@ -34,6 +34,9 @@ from .ways import (
     ZARR,
 )
 
+FACTOR = "netCDF4 / ds_format"
+"""In place of a way: the cost of netCDF4, divided by ours."""
+
 
 class Row(NamedTuple):
     """What a row shows: the figures of one or more cases."""
@@ -41,7 +44,7 @@ class Row(NamedTuple):
     words: str
     cases: tuple[str, ...]
     others: Mapping[str, tuple[str, str]] = {}
-    """Column → another way than that of the column, and a remark behind its figures."""
+    """Column → another way than that of the column, and a remark behind its figures. Without a way, only a remark."""
     without: tuple[str, ...] = ()
     """Columns that stay empty. Every other column needs a figure of each case."""
 
@@ -67,6 +70,22 @@ LISTING = Row(
     {ALONE: (PYTHON, "(`python -c pass`)")},
     without=("netCDF4",),
 )
+CLAIMED = "in 2.0.1"
+"""Column of the factors that the documentation of the format has."""
+CLAIMS = Shown(
+    "all files",
+    {"netCDF4": NETCDF, "ds_format": OURS, "factor": FACTOR, CLAIMED: ""},
+    tuple(
+        Row(f"{words} {files}", (f"{files}, {case}",), {CLAIMED: ("", factor)})
+        for words, case, factors in (
+            ("write", "write", ("5", "7", "1")),
+            ("read", "read", ("10", "9", "1.3")),
+            ("size of", "on a disk", ("1", "2", "1")),
+        )
+        for files, factor in zip(("100 000 tiny files", "100 000 small files", "10 large files"), factors, strict=True)
+    ),
+)
+"""The table of the documentation of the format, version 2.0.1."""
 REPORT = Shown(
     "a station report",
     {
@@ -240,6 +259,7 @@ PERFORMANCE = (
             ),
         ),
     ),
+    CLAIMS,
 )
 """docs/performance.md: for users."""
 WHY_NOT = (

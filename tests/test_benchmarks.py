@@ -150,7 +150,7 @@ def needed(case: str) -> set[str]:
         for row in each.rows
         for column, usual in each.columns.items()
         if case in row.cases and column not in row.without
-    }
+    } - {shown.FACTOR, ""}
 
 
 def all_claims() -> list[targets.Claim]:
@@ -251,6 +251,13 @@ def test_the_tables_that_are_shown() -> None:
     for each in itertools.chain(*shown.PAGES.values()):
         assert {case for row in each.rows for case in row.cases} <= CASES.keys()
         assert {column for row in each.rows for column in (*row.others, *row.without)} <= each.columns.keys()
+
+
+def test_a_column_of_factors() -> None:
+    row = shown.Row("read", ("read tiny",), {"said": ("", "10")})
+    table = shown.Shown("tiny", {"us": OURS, "factor": shown.FACTOR, "said": ""}, (row,))
+    assert readme.filled(table, {"read tiny": RESULT}).splitlines()[-1] == "| read | 2 µs | 100 | 10 |"  # noqa: RUF001
+    assert readme.filled(table, {}).splitlines()[-1] == "| read | - | - | 10 |"
 
 
 def test_no_table_is_wider_than_a_phone_allows() -> None:
