@@ -135,8 +135,8 @@ FILES: dict[str, Make] = {**CLAIMED, "100 000 station reports": lambda sizes: (r
 GROUP = Group(
     "100 000 files",
     "What the documentation of the format has said of ds and NetCDF. One float64 variable of 10 (tiny), 1000 (small), "
-    "or 50 000 000 (large) values. Times are of all files, those of small ones in one round; netCDF4 writes and reads a "
-    "tenth of the small ones, and each program three of the large ones. Sizes are of bytes, and of blocks on a disk, "
+    "or 50 000 000 (large) values. Times are of all files, those of small ones in one round; netCDF4 writes and reads "
+    "a tenth of the small ones, and each program three of the large ones. Sizes are of bytes, and of blocks on a disk, "
     "without what folders and inodes take.",
     (
         *(Case(f"{words}, write", partial(write, make)) for words, make in CLAIMED.items()),
