@@ -104,7 +104,7 @@ def test_commands_are_functions(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ds.cmd.nonsense  # noqa: B018
     assert importlib.import_module("ds_format.cmd") is ds.cmd
     assert ds.cmd.UsageError is ds.misc.UsageError
-    with pytest.raises(ds.cmd.UsageError, match="invalid number of arguments"):
+    with pytest.raises(ds.cmd.UsageError, match="found 3 arguments, expected VAR INPUT"):
         ds.cmd.size("x", "y", "z")
 
 

@@ -4,6 +4,7 @@ An option with a value has a *kind*, which checks the value and converts it for 
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -197,14 +198,15 @@ _AT, _BETWEEN, _RANGE, _SEL = (
 READ = (
     Option(
         "at",
-        "Select the positions where one-dimensional variables are nearest to VALUE. Text is a time.",
+        "Select the positions where one-dimensional variables are nearest to VALUE. Text is a time, as "
+        "2000-01-31T12:00, in the calendar of the file.",
         _AT,
         pairs(_AT, _values),
     ),
     Option(
         "between",
         "Select the positions where one-dimensional variables are in the interval from A to B, without B; none is "
-        "open.",
+        "open. Text is a time, as for at.",
         _BETWEEN,
         pairs(_BETWEEN, bounds(int, float, str)),
     ),
@@ -322,41 +324,55 @@ class Request(NamedTuple):
         ArgumentError
             If one is an array or object.
         """
-        self.check_count(len(what), len(what), lacks=what[0] if lister else "", lister=lister)
+        self.check_words(" ".join(what), lister=lister)
         return [text(word, name) for word, name in zip(self.words, what, strict=True)]
 
-    def at_least(self, n: int, what: str = "argument", *, lacks: str = "", lister: str = "") -> list[str]:
-        """Return the arguments, which are `n` names or more; see `check_count` and `exactly`."""
-        self.check_count(n, lacks=lacks, lister=lister)
+    def names(self, form: str, *, lister: str = "") -> list[str]:
+        """Return the arguments, which are names, as many as `form` allows; see `check_words` and `exactly`."""
+        self.check_words(form, lister=lister)
+        what = "argument" if " " in form else form.removesuffix("...")
         return [text(word, what) for word in self.words]
 
     def optional(self, *what: str) -> tuple[list[str | None], str]:
         """Return the names before a file, None for each that is `none` or left out, and the file; see `exactly`."""
-        self.check_count(1, len(what) + 1)
+        self.check_words("".join(f"[{name}] " for name in what) + "INPUT")
         *given, file = self.words
         found = [None if is_none(word) else text(word, name) for word, name in zip(given, what, strict=False)]
         return [*found, *(None for _ in what[len(found) :])], text(file, "INPUT")
 
-    def check_count(self, least: int, most: int | None = None, *, lacks: str = "", lister: str = "") -> None:
-        """Raise `UsageError` if the number of arguments is wrong.
+    def check_words(self, form: str, *, lister: str = "") -> None:
+        """Raise `UsageError` if the number of arguments is wrong. The message names those that are missing.
 
         Parameters
         ----------
-        least, most : int
-        lacks : str
-            The missing argument if only a file is given, as `VAR`.
+        form : str
+            Placeholders as in the help: `[VAR] INPUT`, `VAR... INPUT`, `DIM [INPUT]... OUTPUT`.
         lister : str
-            The command that lists its possible names.
+            The command that lists possible names for the first one, before a file.
         """
+        places = _PLACEHOLDERS.findall(form)
+        required = [place.removesuffix("...") for place in places if place[0] != "["]
         n = len(self.words)
-        if lacks and n == 1 and least > 1 and isinstance(file := self.words[0], str):
+        if lister and n == 1 and isinstance(file := self.words[0], str):
             if is_address(file) or os.path.exists(file):
                 raise UsageError(
-                    f"{lacks} is missing: found only the file {file}; `ds {lister} {file}` lists possible names"
+                    f"{required[0]} is missing: found only the file {file}; `ds {lister} {file}` lists possible names"
                 )
             raise UsageError(f"INPUT is missing: found only {file}, which is not a file")
-        if n < least or (most is not None and n > most):
-            raise UsageError("invalid number of arguments")
+        if n < len(required):
+            raise lacking(required[n:], self.words)
+        if "..." not in form and n > len(places):
+            raise UsageError(f"found {n} arguments, expected {'at most ' * ('[' in form)}{form}")
+
+
+_PLACEHOLDERS = re.compile(r"\[[^]]*\](?:\.\.\.)?|\S+")
+
+
+def lacking(what: Sequence[str], words: Sequence[Any]) -> UsageError:
+    """Return the error for missing arguments, of which only `words` were found."""
+    found = pst.encode([pst.value(word) for word in words], False)
+    about = f": found only {found}" if words else ""
+    return UsageError(f"{' and '.join(what)} {'is' if len(what) == 1 else 'are'} missing{about}")
 
 
 class Command(NamedTuple):
@@ -401,8 +417,8 @@ def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
     ----------
     argv : sequence of str
     commands : dict
-        The name of each command → whether `KEY: VALUE` between its words are arguments. If so, options of that form
-        must come first or last.
+        The name of each command → whether `KEY: VALUE` between its words can be arguments. If so, they are among the
+        words of the request, and the command decides.
 
     Raises
     ------

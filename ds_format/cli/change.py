@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,17 +20,26 @@ from ..dataset import META, Dataset, checked
 from ..drivers.base import BLOCK_SIZE, STRING_SIZE, block_slices
 from ..errors import DsError, UnsupportedError
 from ..views.subset import Subset, item_size, memory_size, open_subset
-from . import pst
-from .arguments import ArgumentError, Command, Request, UsageError, is_none, name_or_none, text, texts
+from . import lookup, pst
+from .arguments import ArgumentError, Command, Request, UsageError, is_none, lacking, name_or_none, text, texts
 from .lookup import Changer, not_found
-from .select_ import WRITTEN, are_times_converted, check_files, check_places, reading, writing
+from .select_ import WRITTEN, are_times_converted, check_files, reading, with_options, writing
 
 LARGE = 1 << 26
 """Bytes in memory from which a dataset is read and written in blocks, to show progress on a terminal."""
 
 
-def _files(request: Request) -> tuple[list[Any], Any, str]:
-    """Return the arguments of a command line, the word for the input, and the name of the output.
+def _files(
+    request: Request, names: Callable[[str, bool], Iterable[str]] | None = None
+) -> tuple[Request, list[Any], Any, str]:
+    """Return a request with all of its options, its arguments, the word for the input, and the name of the output.
+
+    Parameters
+    ----------
+    request : Request
+    names : callable, optional
+        Takes the input, and whether there is a word before the pairs; returns the names that can be renamed. A pair
+        of any other name is an option if there is such an option. By default, all pairs before INPUT are arguments.
 
     Raises
     ------
@@ -38,13 +47,14 @@ def _files(request: Request) -> tuple[list[Any], Any, str]:
         If there are not two files.
     """
     check_files([word for word in request.words if not isinstance(word, dict)])
-    if isinstance(request.words[-2], dict):
-        name = next(iter(request.words[-2]), "")
-        raise UsageError(
-            f"found {name}: between INPUT and OUTPUT: put options first or last, and arguments before INPUT"
-        )
+    request = with_options(request, request.words[-2:-1], lambda name, value: False)
     *words, source, target = request.words
-    return words, source, text(target, "OUTPUT")
+    if isinstance(source, dict):
+        raise UsageError(f"found {next(iter(source), '')}: between INPUT and OUTPUT: put arguments before INPUT")
+    if names is not None:
+        has_word = any(not isinstance(word, dict) for word in words)
+        request = with_options(request, words, lambda name, value: name in names(text(source, "INPUT"), has_word))
+    return request, request.words[:-2], source, text(target, "OUTPUT")
 
 
 @contextlib.contextmanager
@@ -151,13 +161,12 @@ def rename(request: Request) -> Iterable[Any]:
     MissingError
         If none of the variables or attributes exists; if one does not, in strict mode.
     """
-    words, source, target = _files(request)
+    request, words, source, target = _files(request, _variables_or_attributes)
     variables, attributes = _renamings(words)
     n_renamed = 0
     with _changing(request, source, target) as (d, finder):
         for pairs in variables:
             every = ops.vars(d, full=True)
-            check_places([{old: new for old, new in pairs.items() if not finder.match(old, every)}], request)
             n_renamed += len(finder.find(pairs, every, "variable"))
             ops.rename_m(d, finder.renaming(pairs, every, "variable"))
         for owners, pairs in attributes:
@@ -168,6 +177,14 @@ def rename(request: Request) -> Iterable[Any]:
                 ops.rename_attr_m(d, finder.renaming(pairs, names, "attribute"), name)
         finder.settle(changes=n_renamed > 0)
     return ()
+
+
+def _variables_or_attributes(path: str, attributes: bool) -> Iterable[str]:
+    """Return the names of all variables of a file, or those of all attributes."""
+    facts = lookup.read(path)
+    if not attributes:
+        return facts.variables
+    return itertools.chain(facts.attributes, *map(lookup.attributes, facts.variables.values()))
 
 
 AttributeRenamings = list[tuple[list[str] | None, dict[str, str | None]]]
@@ -183,8 +200,10 @@ def _renamings(words: Sequence[Any]) -> tuple[list[dict[str, str | None]], Attri
     groups = [words] if not isinstance(first, list) or not any(isinstance(item, dict) for item in first) else words
     found: AttributeRenamings = []
     for group in groups:
-        if not isinstance(group, (list, tuple)) or len(group) < 2 or not all(isinstance(i, dict) for i in group[1:]):
-            raise UsageError("invalid number of arguments")
+        if not isinstance(group, (list, tuple)) or not group:
+            raise UsageError("expected { VAR OLD: NEW... } in each pair of braces")
+        if len(group) < 2 or not all(isinstance(item, dict) for item in group[1:]):
+            raise lacking(["OLD: NEW"], group)
         found.append((None if is_none(group[0]) else texts(group[0], "VAR"), _old_to_new(group[1:])))
     return [], found
 
@@ -203,16 +222,17 @@ def rename_dim(request: Request) -> Iterable[Any]:
     MissingError
         If none of the dimensions exists; if one does not, in strict mode.
     """
-    words, source, target = _files(request)
-    if not words or not all(isinstance(word, dict) for word in words):
-        raise UsageError("invalid number of arguments")
+    request, words, source, target = _files(request, lambda path, _: lookup.sizes_in(path))
+    if not words:
+        raise lacking(["OLD: NEW"], [source, target])
+    if not all(isinstance(word, dict) for word in words):
+        raise UsageError("expected only OLD: NEW before the files")
     pairs = _old_to_new(words)
     if None in pairs.values():
         old = next(old for old, new in pairs.items() if new is None)
         raise ArgumentError(f"{old}: invalid type: expected a name, found none")
     with _changing(request, source, target) as (d, finder):
         names = ops.dims(d, full=True)
-        check_places([{old: new for old, new in pairs.items() if not finder.match(old, names)}], request)
         finder.settle(changes=bool(finder.find(pairs, names, "dimension")))
         ops.rename_dim_m(d, finder.renaming(pairs, names, "dimension"))
     return ()
@@ -228,9 +248,11 @@ def remove(request: Request) -> Iterable[Any]:
     MissingError
         If none of the variables or attributes exists; if one does not, in strict mode.
     """
-    words, source, target = _files(request)
-    if len(words) not in (1, 2):
-        raise UsageError("invalid number of arguments")
+    request, words, source, target = _files(request)
+    if not words:
+        raise lacking(["VAR"], [source, target])
+    if len(words) > 2:
+        raise UsageError(f"found {len(words)} arguments before INPUT, expected at most VAR ATTR: put several in braces")
     variables = None if is_none(words[0]) else texts(words[0], "VAR")
     attributes = None if len(words) < 2 or is_none(words[1]) else texts(words[1], "ATTR")
     if variables is None and attributes is None:
@@ -275,7 +297,7 @@ def set_(request: Request) -> Iterable[Any]:
     MissingError
         If none of the variables exists or gets data; if one does not, in strict mode.
     """
-    words, source, target = _files(request)
+    request, words, source, target = _files(request)
     settings = list(_settings(words))
     with _changing(request, source, target, may_be_new=True) as (d, finder):
         n_set = sum(_apply(d, setting, finder) for setting in settings)
@@ -293,13 +315,18 @@ def _settings(words: Sequence[Any]) -> Iterator[Setting]:
         elif isinstance(word, dict):
             yield Setting(None, None, None, (), pst.value(word))
         else:
-            raise UsageError("invalid number of arguments")
+            raise UsageError(f"found {word} after braces or attributes: expected VAR first, or {{ VARIABLE... }}")
 
 
 def _setting(words: Sequence[Any]) -> Setting:
     found = [word for word in words if not isinstance(word, dict)]
-    if not 0 < len(found) <= 4:
-        raise UsageError("invalid number of arguments")
+    if not found:
+        raise lacking(["VAR"], words)
+    if len(found) > 4:
+        raise UsageError(
+            f"found {len(found)} arguments for a variable, expected at most VAR TYPE DIMS DATA: put several values in "
+            "braces"
+        )
     attributes = {name: value for word in words if isinstance(word, dict) for name, value in pst.value(word).items()}
     variable = name_or_none(found[0], "VAR")
     if variable is None and len(found) > 1:
@@ -356,9 +383,9 @@ def _set_attributes(d: dict[str, Any], variable: str | None, values: dict[str, A
 COMMANDS = {
     "rename": Command(
         usage=(
-            "ds [OPTIONS] rename OLD: NEW... [--] INPUT OUTPUT",
-            "ds [OPTIONS] rename VAR OLD: NEW... [--] INPUT OUTPUT",
-            "ds [OPTIONS] rename { VAR OLD: NEW... }... [--] INPUT OUTPUT",
+            "ds rename [OPTIONS] OLD: NEW... [--] INPUT OUTPUT",
+            "ds rename [OPTIONS] VAR OLD: NEW... [--] INPUT OUTPUT",
+            "ds rename [OPTIONS] { VAR OLD: NEW... }... [--] INPUT OUTPUT",
         ),
         about="Renames variables, and writes the dataset to another file. After VAR or in braces, it renames "
         "attributes. All names change at once, so that two can swap names. OUTPUT may be INPUT.",
@@ -384,7 +411,7 @@ COMMANDS = {
         run=rename,
     ),
     "rename_dim": Command(
-        usage=("ds [OPTIONS] rename_dim OLD: NEW... [--] INPUT OUTPUT",),
+        usage=("ds rename_dim [OPTIONS] OLD: NEW... [--] INPUT OUTPUT",),
         about="Renames dimensions, and writes the dataset to another file. All names change at once, so that two can "
         "swap names. OUTPUT may be INPUT.",
         arguments=(

@@ -21,7 +21,7 @@ class CommandRow(NamedTuple):
     caption: str
     """A phrase that says what the command does."""
     pairs: bool = False
-    """Whether `KEY: VALUE` between its words are arguments. Options of that form must then come first or last."""
+    """Whether `KEY: VALUE` between its words can be arguments. Otherwise they are options."""
     writes: bool = False
     """Whether it writes files, so that temporary files must be removed if a signal ends it."""
     trouble: int = 1
@@ -30,33 +30,57 @@ class CommandRow(NamedTuple):
     """Its heading in the help."""
     is_local: bool = False
     """Whether all its words are local paths, so that addresses are refused."""
+    reads_parts: bool = False
+    """Whether it reads the part of the data that the options of reading select."""
+    writes_times: bool = False
+    """Whether the options of writing apply to what it writes."""
 
 
 COMMANDS = {
     "attrs": CommandRow("Print attributes."),
-    "cat": CommandRow("Print data."),
-    "convert": CommandRow("Convert one file or many files.", writes=True, group=CONVERT),
-    "diff": CommandRow("Compare two datasets, and print the differences.", trouble=2, group=CHECK),
+    "cat": CommandRow("Print data.", reads_parts=True),
+    "convert": CommandRow(
+        "Convert one file or many files.", writes=True, group=CONVERT, reads_parts=True, writes_times=True
+    ),
+    "diff": CommandRow("Compare two datasets, and print the differences.", trouble=2, group=CHECK, reads_parts=True),
     "dim": CommandRow("Print the size of a dimension."),
     "dims": CommandRow("Print the dimensions of a file or of a variable."),
     "info": CommandRow("Print an overview of files."),
     "inspect": CommandRow("Print the contents of a BinPickle file.", is_local=True),
     "ls": CommandRow("List the variables of a file."),
-    "merge": CommandRow("Join files along a dimension.", writes=True, group=CONVERT),
+    "merge": CommandRow(
+        "Join files along a dimension.", writes=True, group=CONVERT, reads_parts=True, writes_times=True
+    ),
     "meta": CommandRow("Print the metadata of a file or of a variable."),
     "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS, is_local=True),
-    "plot": CommandRow("Plot a variable in the terminal or into a picture.", writes=True),
+    "plot": CommandRow("Plot a variable in the terminal or into a picture.", writes=True, reads_parts=True),
     "records": CommandRow("Print, copy and change samples or documents.", writes=True, group=RECORDS),
     "reindex": CommandRow("Rebuild the index of samples or documents.", writes=True, group=RECORDS, is_local=True),
-    "rename": CommandRow("Rename variables or attributes.", pairs=True, writes=True, group=CHANGE),
-    "rename_dim": CommandRow("Rename dimensions.", pairs=True, writes=True, group=CHANGE),
-    "rm": CommandRow("Remove variables or attributes.", writes=True, group=CHANGE),
-    "select": CommandRow(
-        "Select variables and parts of a file, and convert them.", pairs=True, writes=True, group=CONVERT
+    "rename": CommandRow(
+        "Rename variables or attributes.", pairs=True, writes=True, group=CHANGE, reads_parts=True, writes_times=True
     ),
-    "set": CommandRow("Set data, types, dimensions and attributes.", pairs=True, writes=True, group=CHANGE),
+    "rename_dim": CommandRow(
+        "Rename dimensions.", pairs=True, writes=True, group=CHANGE, reads_parts=True, writes_times=True
+    ),
+    "rm": CommandRow("Remove variables or attributes.", writes=True, group=CHANGE, reads_parts=True, writes_times=True),
+    "select": CommandRow(
+        "Select variables and parts of a file, and convert them.",
+        pairs=True,
+        writes=True,
+        group=CONVERT,
+        reads_parts=True,
+        writes_times=True,
+    ),
+    "set": CommandRow(
+        "Set data, types, dimensions and attributes.",
+        pairs=True,
+        writes=True,
+        group=CHANGE,
+        reads_parts=True,
+        writes_times=True,
+    ),
     "size": CommandRow("Print the size of a variable."),
-    "stats": CommandRow("Print statistics of a variable."),
+    "stats": CommandRow("Print statistics of a variable.", reads_parts=True),
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
     "verify": CommandRow("Check files for damage.", group=CHECK),

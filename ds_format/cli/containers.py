@@ -48,7 +48,7 @@ def reindex(request: Request) -> Iterator[Any]:
     DsError, OSError
         If a file has no records, or cannot be read or written.
     """
-    for path in request.at_least(1, "INPUT"):
+    for path in request.names("INPUT..."):
         is_found = drivers.is_known(path) or drivers.is_store(path)
         format = drivers.find_existing(path) if is_found else drivers.FORMATS["datadings"]
         reindex = drivers.load(format).reindex

@@ -36,9 +36,8 @@ def run(request: Request) -> Iterator[Any]:
     DsError, OSError
         If no conversion can start.
     """
-    request.check_count(2)
+    *inputs, last = request.names("INPUT... OUTPUT")
     _check_words(request)
-    *inputs, last = request.at_least(2)
     with _executor(request) as executor:
         watch = _Watch(request)
         flags: dict[str, Any] = {name.replace("-", "_"): request.flag(name) for name in FLAGS}

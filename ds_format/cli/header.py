@@ -19,7 +19,7 @@ def list_variables(request: Request) -> Iterator[Any]:
     MissingError
         If no variable exists; for one that does not exist, in strict mode.
     """
-    *patterns, path = request.at_least(1)
+    *patterns, path = request.names("[VAR]... INPUT")
     attributes = request.get("a", [])
     is_long = request.flag("l")
     entries = lookup.read(path).variables

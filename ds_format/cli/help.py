@@ -23,17 +23,23 @@ _WIDTH = 80
 _NARROW = 24
 """Width of a name above which its explanation starts on the next line."""
 
+_PST = (
+    "Notation (PST): text as it is, numbers 5 1.5e3, true false none, an array { 0 -1 }, a pair units: K, pairs in "
+    "braces { time: 0 }, a flag -j."
+)
+"""The notation of arguments, in two lines of a terminal."""
+
 _ABOUT = (
     (
         "The suffix of a file determines its format. The command is the first word, or the word after a file. Without "
         "a command, ds lists the variables of a file."
     ),
+    _PST,
     (
-        "Arguments are written in PST. A word is text, a number, true, false or none. { A B } is an array, and KEY: "
-        "VALUE is a pair. Each argument that the shell passes is one word, even with blanks. Text that looks like a "
-        "number or another value needs two pairs of quotes, as in '\"5\"', because the shell removes one. \\\\ is a "
-        "backslash. Everything after -- is literal text. zsh needs quotes around braces, '{' A B '}'. For options, one "
-        "pair of quotes is enough, '{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
+        "Each argument that the shell passes is one word, even with blanks. Text that looks like a number or another "
+        "value needs two pairs of quotes, as in '\"5\"', because the shell removes one. \\\\ is a backslash. "
+        "Everything after -- is literal text. zsh needs quotes around braces, '{' A B '}'. For options, one pair of "
+        "quotes is enough, '{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
     ),
 )
 
@@ -111,13 +117,20 @@ def _general_page() -> Page:
 
 
 def _page_of_command(name: str) -> Page:
-    command = commands.load(name)
+    command, row = commands.load(name), commands.COMMANDS[name]
+    sections = {
+        "Arguments": command.arguments,
+        "Options": _rows(command.options),
+        "Options of reading": _rows(READ) if row.reads_parts else (),
+        "Options of writing": _rows(WRITE) if row.writes_times else (),
+    }
+    is_structured = any("{" in label or ":" in label for rows in sections.values() for label, _ in rows)
     return Page(
         name,
-        commands.COMMANDS[name].caption,
+        row.caption,
         command.usage,
-        (command.about,),
-        {"Arguments": command.arguments, "Options": _rows(command.options)},
+        (command.about, _PST) if is_structured else (command.about,),
+        sections,
         command.examples,
         status=command.status or Page._field_defaults["status"],
     )

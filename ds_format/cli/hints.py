@@ -35,7 +35,7 @@ def check(request: Request) -> None:
     """
     *wanted, path = (str(word) for word in request.words)
     first = wanted[0] if wanted else path
-    names: list[str] = list(COMMANDS)
+    variables: list[str] = []
     about = ""
     if os.path.exists(path):
         finder = Finder(path, request)
@@ -44,12 +44,10 @@ def check(request: Request) -> None:
         is_command = first in unknown and (hint(first, COMMANDS) or any(map(os.path.isfile, unknown)))
         if not wanted or (len(unknown) < len(wanted) and not is_command):
             return
-        names += variables
         about = f", and no variable of {path}"
     elif is_address(path) or (not hint(first, COMMANDS) and drivers.is_known(path)):
         return  # the list reports that this file does not exist
-    meant = hint(first, names) or hint(first, COMMANDS, LEAST_LIKE)
-    raise UsageError(f'unknown command "{first}"{about}{meant}')
+    raise unknown_command(first, about, variables)
 
 
 def of_option(name: str, value: Any, known: Iterable[str], words: Sequence[Any]) -> str:
@@ -85,9 +83,32 @@ def _dimensions(words: Sequence[Any]) -> set[str]:
 
 
 def asking_for_help(request: Request) -> Request | None:
-    """Return `ds help`, `ds help COMMAND` and `ds -h` as a request for help; None for any other command line."""
+    """Return `ds help`, `ds help COMMAND` and `ds -h` as a request for help; None for any other command line.
+
+    `ds help FILE` lists a variable of this name.
+
+    Raises
+    ------
+    UsageError
+        If COMMAND does not exist.
+    """
     words = [str(word) for word in request.words]
     is_help = words[0] == "help" if words else "h" in request.options
-    if not is_help or len(words) > 2 or (len(words) == 2 and words[1] not in COMMANDS):
+    if not is_help or len(words) > 2 or (len(words) == 2 and os.path.exists(words[1])):
         return None
-    return Request(words[1] if len(words) == 2 else "", [], {"help": True})
+    *_, name = ("", *words[1:])
+    if name and name not in COMMANDS:
+        raise unknown_command(name)
+    return Request(name, [], {"help": True})
+
+
+def check_help(request: Request) -> None:
+    """Raise `UsageError` if `--help` is about a single word that is neither a command nor a file."""
+    if not request.command and len(request.words) == 1 and not os.path.exists(name := str(request.words[0])):
+        raise unknown_command(name)
+
+
+def unknown_command(name: str, about: str = "", others: Iterable[str] = ()) -> UsageError:
+    """Return the error for a command that does not exist; `others` are names to suggest, too."""
+    meant = hint(name, [*COMMANDS, *others]) or hint(name, COMMANDS, LEAST_LIKE)
+    return UsageError(f'unknown command "{name}"{about}{meant}')

@@ -115,8 +115,9 @@ def _run(argv: list[str], is_program: bool) -> int:
 def _explain(request: Request) -> bool:
     """Print the help, the version or a script if the request is for one of them, and return whether it is."""
     if request.flag("help"):
-        from . import help as explain
+        from . import help as explain, hints
 
+        hints.check_help(request)
         pst.put([explain.text(request.command)])
     elif request.flag("version"):
         from ..base import rival

@@ -18,7 +18,7 @@ from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset
 from . import lookup, pst
 from .arguments import ArgumentError, Command, Option, Request, boolean, names
-from .select_ import STORED, WRITTEN, reading, writing
+from .select_ import STORED, WRITTEN, reading, refuse_folder, writing
 
 
 def run(request: Request) -> Iterable[Any]:
@@ -29,11 +29,12 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written, or the files are incompatible.
     """
-    pattern, *inputs, output = request.at_least(2)
+    pattern, *inputs, output = request.names("DIM [INPUT]... OUTPUT")
     if not inputs and exists(output):
         raise ArgumentError(
             f"{output}: there are no inputs, and this existing file would be replaced by an empty dataset"
         )
+    refuse_folder(output, "merged.ds")
     new = request.get("new")
     jd = request.get("jd", False)
     dim = _dimension(pattern, inputs, new, fixed=request.flag("F"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import drivers
 from ..api.conversion import Output, convert_small, write_subset
 from ..api.creation import check_times
 from ..base.progress import Progress
-from ..base.text import escape, unescape
+from ..base.text import escape, hint, unescape
 from ..body import Location, path_text
 from ..body.body import Body
 from ..errors import is_address
@@ -35,6 +36,7 @@ from .arguments import (
     integer,
     is_index,
     is_none,
+    lacking,
     pairs,
     refused,
     text,
@@ -163,6 +165,8 @@ def check_files(words: Sequence[Any]) -> None:
     ------
     UsageError
         If one of them is missing.
+    ArgumentError
+        If OUTPUT is a folder, and not a store of documents.
     """
     names = [*map(str, words)]
     found = [name for name in names[-1:] if os.path.isfile(name)]
@@ -173,20 +177,54 @@ def check_files(words: Sequence[Any]) -> None:
     if found and (len(words) == 1 or is_shifted):
         raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
     if len(words) < 2:
-        raise UsageError("invalid number of arguments")
+        raise lacking(["INPUT or OUTPUT"] if words else ["INPUT", "OUTPUT"], words)
+    refuse_folder(names[-1], "new.ds" if is_none(words[-2]) else os.path.basename(names[-2]))
 
 
-def check_places(pairs: Iterable[Mapping[str, Any]], request: Request) -> None:
-    """Check that no `NAME: VALUE` pair among the arguments of a command is an option.
+def refuse_folder(output: str, example: str) -> None:
+    """Raise `ArgumentError` if the name of an output is that of a folder, and of no store of documents.
+
+    The message proposes the file `example` in this folder.
+    """
+    if os.path.isdir(output) and not drivers.is_known(output):
+        raise ArgumentError(f"{output}: this is a folder: name a file in it, as {os.path.join(output, example)}")
+
+
+def with_options(request: Request, words: Iterable[Any], is_argument: Callable[[str, Any], bool]) -> Request:
+    """Return a request with options that are among its arguments, for commands that take `KEY: VALUE` arguments.
+
+    Parameters
+    ----------
+    request : Request
+    words : iterable
+        Those of its arguments whose pairs can be options.
+    is_argument : callable
+        Takes the name of an option and its value; returns whether they are an argument nevertheless.
 
     Raises
     ------
     UsageError
-        If a pair is an option, because options must come before or after all arguments.
+        If a flag has a value, or an option none.
     """
-    for name, value in ((name, value) for some in pairs for name, value in some.items()):
-        if name in request.known_options and request.known_options[name] not in GENERAL and not is_index(value):
-            raise UsageError(f'the option "{name}" is between the arguments: put options first or last')
+    options = dict(request.options)
+    kept: list[Any] = []
+    among = {id(word) for word in words}
+    for item in request.words:
+        if not isinstance(item, dict) or id(item) not in among:
+            kept.append(item)
+            continue
+        values = pst.value(item)
+        found = {name for name in item if _is_option(request, name) and not is_argument(name, values[name])}
+        options.update((name, values[name]) for name in found)
+        pairs = {name: value for name, value in item.items() if name not in found}
+        kept += [pairs] if pairs or not found else []
+    request = request._replace(words=kept, options=options).check(request.known_options.values())
+    request.check_flags()
+    return request
+
+
+def _is_option(request: Request, name: str) -> bool:
+    return name in request.known_options and request.known_options[name] not in GENERAL
 
 
 def are_times_converted(request: Request) -> bool:
@@ -298,6 +336,11 @@ def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping
     )
 
 
+def _is_dimension(source: str, name: str, value: Any) -> bool:
+    """Whether the name of an option is that of a dimension, because its value is an index, as in `level: 4`."""
+    return is_index(value) and (not drivers.is_known(source) or name in lookup.sizes_in(source))
+
+
 def run(request: Request) -> Iterable[Any]:
     """Write the file; there is nothing to print.
 
@@ -313,15 +356,19 @@ def run(request: Request) -> Iterable[Any]:
     words = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
     check_files(words)
     *variables, source, target = words
+    request = with_options(request, request.words, partial(_is_dimension, source))
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
-    check_places(pairs, request)
+    for name in (name for some in pairs for name, value in some.items() if not is_index(value)):
+        meant = hint(name, request.known_options)
+        if meant and os.path.isfile(source) and name not in lookup.sizes_in(source):
+            raise UsageError(f'unrecognized option "{name}"{meant}')
     matching(request, variables, pairs, target).convert(source, target, request.progress)
     return ()
 
 
 COMMANDS = {
     "select": Command(
-        usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
+        usage=("ds select [OPTIONS] [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
         about="Writes all or some variables of a file, or parts of them, to another file. The suffixes determine the "
         "formats. If the suffix of INPUT is unknown, its content determines the format. OUTPUT may be INPUT, and is "
         "replaced atomically.",

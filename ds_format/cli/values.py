@@ -35,7 +35,7 @@ def cat(request: Request) -> Iterator[Any]:
     MissingError
         For a variable that does not exist.
     """
-    *patterns, path = request.at_least(2, lacks="VAR", lister="ls")
+    *patterns, path = request.names("VAR... INPUT", lister="ls")
     with open_subset(path, reading(request), unpack=True) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
         finder = Finder(path, request)

@@ -24,7 +24,7 @@ def run(request: Request) -> Iterator[Any]:
     DsError
         At the end, if a file has an error.
     """
-    names = request.at_least(1)
+    names = request.names("INPUT...")
     strict, checksum, as_json = (request.flag(name) for name in ("strict", "checksum", "j"))
     paths: dict[Location, None] = {}
     every: list[Problem] = []

@@ -70,7 +70,7 @@ def test_other_files(ds: Run, base: str) -> None:
     Path("x.bpk").write_bytes(b"nothing")
     assert ds("inspect", "x.bpk").err.startswith("ds inspect: x.bpk: not a BinPickle file, but text: 'nothing'")
     assert ds("inspect", "absent.bpk").err == "ds inspect: absent.bpk: File does not exist\n"
-    assert ds("inspect").err.startswith("ds inspect: invalid number of arguments\n")
+    assert ds("inspect").err.startswith("ds inspect: INPUT is missing\n")
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.name)

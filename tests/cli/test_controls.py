@@ -144,7 +144,7 @@ def test_stderr(words: list[str], bad: str) -> None:
 
 
 def test_warnings(bad: str) -> None:
-    done = in_pipe("ls", "-m", "no\x1b[31m", bad)
+    done = in_pipe("ls", "-m", "no\x1b[31m", "*", bad)
     assert (done.returncode, is_safe(done.stderr)) == (0, True)
     assert b"warning: " in done.stderr and b"no\\x1b[31m" in done.stderr
 

@@ -116,7 +116,7 @@ def test_a_dry_run(ds: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["archive"], "invalid number of arguments"),
+        (["archive"], "OUTPUT is missing: found only archive"),
         (["archive", "out", "jbos:", "2"], 'unrecognized option "jbos": did you mean jobs?'),
         (["archive", "out", "--resme"], 'unrecognized option "resme": did you mean resume?'),
         (["archive", "out", "jobs:", "0"], "jobs: expected a number of 1 or more, found 0"),

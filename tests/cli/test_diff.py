@@ -92,7 +92,7 @@ def test_packed_numbers(ds: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("base.ds",), "invalid number of arguments"),
+        (("base.ds",), "B is missing: found only base.ds"),
         (("base.ds", "nothing.ds"), "nothing.ds: File does not exist"),
         (("base.ds", "base.ds", "--nope"), 'unrecognized option "nope"'),
         (("base.ds", "base.ds", "rtol:", "-1"), "rtol: expected a number of 0 or more, found -1"),

@@ -116,7 +116,7 @@ def test_a_missing_variable_by_mode(ds: Run, monkeypatch: pytest.MonkeyPatch) ->
 def test_no_file_is_a_usage_error(ds: Run) -> None:
     result = ds("ls")
     assert result[:2] == (1, "")
-    assert result.err.splitlines()[0] == "ds ls: invalid number of arguments"
+    assert result.err.splitlines()[0] == "ds ls: INPUT is missing"
     assert result.err.splitlines()[1].startswith("Usage: ds [ls] ")
     assert result.err.splitlines()[-1] == "Use `ds ls --help` for help."
 
@@ -221,12 +221,24 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["attrs", "attrs a b c h.ds", "dims a b h.ds", "meta a b h.ds", "size a b h.ds", "type a b h.ds"]
+    ("line", "message"),
+    [
+        ("attrs", "INPUT is missing"),
+        ("dims", "INPUT is missing"),
+        ("size", "VAR and INPUT are missing"),
+        ("dim h.ds", "DIM is missing: found only the file h.ds; `ds dims h.ds` lists possible names"),
+        ("type x", "INPUT is missing: found only x, which is not a file"),
+        ("attrs a b c h.ds", "found 4 arguments, expected at most [VAR] [ATTR] INPUT"),
+        ("dims a b h.ds", "found 3 arguments, expected at most [VAR] INPUT"),
+        ("meta a b h.ds", "found 3 arguments, expected at most [VAR] INPUT"),
+        ("size a b h.ds", "found 3 arguments, expected VAR INPUT"),
+        ("type a b h.ds", "found 3 arguments, expected VAR INPUT"),
+    ],
 )
-def test_wrong_numbers_of_arguments(line: str, ds: Run) -> None:
+def test_wrong_numbers_of_arguments(line: str, message: str, ds: Run) -> None:
     result = ds(*line.split())
     assert (result.status, result.out) == (1, "")
-    assert result.err.startswith(f"ds {line.split()[0]}: invalid number of arguments\nUsage: ds ")
+    assert result.err.startswith(f"ds {line.split()[0]}: {message}\nUsage: ds ")
 
 
 def test_entries_are_those_of_the_file(folder: Path) -> None:

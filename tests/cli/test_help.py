@@ -16,7 +16,7 @@ import pytest
 
 import ds_format
 from ds_format.api import files
-from ds_format.cli import arguments, commands, help as explain
+from ds_format.cli import arguments, commands, help as explain, pst
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds.archiving import unpack
 
@@ -53,8 +53,41 @@ def test_help_on_a_command(name: str, ds: Run) -> None:
         assert any(f"{line} ".startswith(f"  {label} ") for line in lines), label
 
 
-def test_help_on_nothing_known_is_the_general_help(ds: Run) -> None:
-    assert ds("--help", "nope") == ds("--help")
+def test_help_on_a_file_is_the_general_help(ds: Run, base: str) -> None:
+    assert ds("--help", base) == ds("--help", "nope", base) == ds("--help")
+
+
+@pytest.mark.parametrize("words", [("--help", "selct"), ("selct", "--help"), ("help", "selct")])
+def test_help_on_an_unknown_command(words: tuple[str, ...], ds: Run) -> None:
+    status, out, err = ds(*words)
+    assert (status, out) == (1, "")
+    assert err.startswith('ds: unknown command "selct": did you mean select?\nUsage: ds ')
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_the_options_that_apply(name: str) -> None:
+    text, row = explain.text(name), commands.COMMANDS[name]
+    assert ("\n  between: " in text) == row.reads_parts
+    assert ("\n  time_units: " in text) == row.writes_times
+    assert row.writes or not row.writes_times
+
+
+@pytest.mark.parametrize("name", ["", "select", "cat"])
+def test_the_notation_of_arguments_takes_two_lines(name: str) -> None:
+    _, _, rest = explain.text(name).partition("\n\nNotation (PST): ")
+    lines = rest.partition("\n\n")[0].splitlines()
+    assert len(lines) == 2
+    told = " ".join(lines)
+    for example, value in (
+        ("5 1.5e3", [5, 1500.0]),
+        ("true false none", [True, False, None]),
+        ("{ 0 -1 }", [0, -1]),
+        ("units: K", {"units": "K"}),
+        ("{ time: 0 }", [{"time": 0}]),
+        ("-j", {"j": True}),
+    ):
+        assert example in told
+        assert pst.decode_text(example) == value
 
 
 @pytest.mark.parametrize("name", ["", *commands.COMMANDS])

@@ -43,9 +43,11 @@ def test_help(line: str, ds: Run) -> None:
 
 
 def test_help_on_no_command(ds: Run) -> None:
-    status, out, err = ds("help", "pllot")
+    status, out, err = ds("help", "nosuch")
     assert (status, out) == (1, "")
-    assert err.startswith('ds: unknown command "help"\n')
+    assert err.startswith('ds: unknown command "nosuch"\n')
+    ds_format.write("h.ds", {"help": [1]})
+    assert ds("help", "h.ds") == (0, "help\n", "")
 
 
 def test_h_stays_an_option_of_cat_alone(ds: Run, base: str) -> None:
@@ -151,24 +153,30 @@ def test_an_existing_output_is_not_taken_for_the_input(ds: Run, field: str) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("select f.ds layout: 2.0.1 o.ds", 'the option "layout" is between the arguments: put options first or last'),
-        ("select v dim: time f.ds o.zds", 'the option "dim" is between the arguments: put options first or last'),
-        ("select f.ds sel: { time: 0 } o.ds", 'the option "sel" is between the arguments: put options first or last'),
-        (
-            "rename v: w f.ds layout: 2.0.1 o.ds",
-            "found layout: between INPUT and OUTPUT: put options first or last, and arguments before INPUT",
-        ),
-        (
-            "set f.ds title: x o.ds",
-            "found title: between INPUT and OUTPUT: put options first or last, and arguments before INPUT",
-        ),
+        ("set f.ds title: x o.ds", "found title: between INPUT and OUTPUT: put arguments before INPUT"),
+        ("rename f.ds v: w o.ds", "found v: between INPUT and OUTPUT: put arguments before INPUT"),
+        ("select compresion: zlib f.ds o.nc", 'unrecognized option "compresion": did you mean compression?'),
+        ("select f.ds compresion: zlib o.nc", 'unrecognized option "compresion": did you mean compression?'),
+        ("select v layout: 2.0.1 coords: 5 f.ds o.ds", 'the option "coords" takes no value, found 5'),
+        ("rename_dim f.ds o.ds", "OLD: NEW is missing: found only f.ds o.ds"),
+        ("rename v f.ds o.ds", "OLD: NEW is missing: found only v"),
+        ("rm f.ds o.ds", "VAR is missing: found only f.ds o.ds"),
+        ("rm v a b f.ds o.ds", "found 3 arguments before INPUT, expected at most VAR ATTR: put several in braces"),
+        ("set title: x v f.ds o.ds", "found v after braces or attributes: expected VAR first, or { VARIABLE... }"),
+        ("set { units: K } f.ds o.ds", "VAR is missing: found only units: K"),
+        ("set v none time 1 2 f.ds o.ds", "found 5 arguments for a variable, expected at most VAR TYPE DIMS DATA"),
+        ("merge time", "OUTPUT is missing: found only time"),
+        ("merge", "DIM and OUTPUT are missing"),
+        ("select", "INPUT and OUTPUT are missing"),
+        ("select nope", "INPUT or OUTPUT is missing: found only nope"),
     ],
 )
-def test_an_option_between_arguments(line: str, message: str, ds: Run, field: str) -> None:
+def test_what_is_missing_or_misplaced(line: str, message: str, ds: Run, field: str) -> None:
     label = line.split()[0]
     status, out, err = ds(*line.split())
     assert (status, out) == (1, "")
-    assert err.startswith(f"ds {label}: {message}\nUsage: ds ")
+    assert err.startswith(f"ds {label}: {message}")
+    assert "\nUsage: ds " in err
     assert not Path("o.ds").exists()
 
 
@@ -258,13 +266,58 @@ def test_the_file_without_units_is_named(ds: Run) -> None:
         ds_format.merge(every, "t")
 
 
-@pytest.mark.parametrize("line", ["rename v: w layout: 2.0.1 f.ds o.ds", "rename_dim x: y layout: 2.0.1 f.ds o.ds"])
-def test_an_option_between_pairs(line: str, ds: Run, field: str) -> None:
-    status, _, err = ds(*line.split())
-    assert status == 1
-    message = 'the option "layout" is between the arguments: put options first or last'
-    assert err.startswith(f"ds {line.split()[0]}: {message}\nUsage: ds ")
-    assert not Path("o.ds").exists()
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "select layout: 2.0.1 f.ds o.ds",
+            "select v layout: 2.0.1 time: 0 f.ds o.ds",
+            "select f.ds layout: 2.0.1 o.ds",
+        ),
+        *("rename layout: 2.0.1 v: w f.ds o.ds", "rename v: w layout: 2.0.1 f.ds o.ds"),
+        *("rename v: w f.ds layout: 2.0.1 o.ds", "rename v units: u layout: 2.0.1 f.ds o.ds"),
+        *("rename_dim x: y layout: 2.0.1 f.ds o.ds", "rename_dim layout: 2.0.1 x: y f.ds o.ds"),
+        *("rm v layout: 2.0.1 f.ds o.ds", "set v units: K f.ds layout: 2.0.1 o.ds", "merge layout: 2.0.1 x f.ds o.ds"),
+    ],
+)
+def test_options_are_accepted_anywhere(line: str, ds: Run) -> None:
+    meta = {"v": {".dims": ["time", "x"], "units": "m"}, "time": {".dims": ["time"]}}
+    ds_format.write("f.ds", {"v": np.ones((2, 3)), "time": [1, 2], ".": meta})
+    assert ds(*line.split()) == (0, "", "")
+    assert not Path("o.ds").read_bytes().startswith(b"ds-1.0")
+
+
+def test_options_of_reading_directly_after_the_command(ds: Run, field: str) -> None:
+    words = ["between:", "{", "time:", "{", "2000-01-02", "none", "}", "}"]
+    assert ds("select", *words, field, "o.ds") == (0, "", "")
+    assert (
+        ds_format.read("o.ds")["time"].tolist()
+        == ds_format.read(field, between={"time": ("2000-01-02", None)})["time"].tolist()
+    )
+    assert len(ds_format.read("o.ds")["time"]) < len(ds_format.read(field)["time"])
+
+
+def test_an_option_with_an_integer_is_a_position_if_there_is_such_a_dimension(ds: Run) -> None:
+    ds_format.write("l.ds", {"x": [1.0, 2.5], ".": {"x": {".dims": ["level"]}}})
+    ds_format.write("n.ds", {"x": [1.0, 2.5], ".": {"x": {".dims": ["n"]}}})
+    assert ds("select", "level:", "1", "l.ds", "o.nc") == (0, "", "")
+    assert ds_format.read("o.nc")["x"] == 2.5
+    assert ds("select", "digits:", "4", "n.ds", "p.nc") == (0, "", "")
+    assert ds_format.read("p.nc")["x"].tolist() == [1.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("select f.ds some", "some: this is a folder: name a file in it, as some/f.ds"),
+        ("set title: x none some", "some: this is a folder: name a file in it, as some/new.ds"),
+        ("rm v f.ds some/", "some/: this is a folder: name a file in it, as some/f.ds"),
+        ("merge time f.ds some", "some: this is a folder: name a file in it, as some/merged.ds"),
+    ],
+)
+def test_a_folder_as_output(line: str, message: str, ds: Run, field: str) -> None:
+    Path("some").mkdir()
+    assert ds(*line.split()) == (1, "", f"ds {line.split()[0]}: {message}\n")
 
 
 def test_a_variable_called_like_an_option_is_renamed(ds: Run) -> None:

@@ -34,9 +34,9 @@ ONE = [
     ["attrs", "x"],
     ["attrs", "x", "units"],
     ["attrs", "x", "nan"],
-    ["attrs", "none", "none_at_all"],
+    ["attrs", "-t", "none", "none_at_all"],
     ["dim", "i"],
-    ["dim", "nope"],
+    ["dim", "-t", "nope"],
     ["dims"],
     ["dims", "-z"],
     ["dims", "x"],
@@ -45,9 +45,9 @@ ONE = [
     ["meta", "x"],
     ["size", "empty"],
     ["size", "x"],
-    ["stats", "none_at_all"],
+    ["stats", "-t", "none_at_all"],
     ["stats", "x"],
-    ["type", "nope"],
+    ["type", "-t", "nope"],
     ["type", "x"],
 ]
 """Commands that print one value."""

@@ -196,4 +196,6 @@ def test_errors_are_one_line(ds: Run, sample: str) -> None:
     status, _, err = ds("plot", "lat", sample, "-o")
     assert status == 1
     assert err.startswith("ds plot: -o: expected the name of a picture with one of the suffixes .png ")
-    assert ds("plot", sample, "a", "b").err.startswith("ds plot: invalid number of arguments\nUsage: ds plot ")
+    assert ds("plot", sample, "a", "b").err.startswith(
+        "ds plot: found 3 arguments, expected VAR INPUT\nUsage: ds plot "
+    )

@@ -172,8 +172,8 @@ def test_files_are_replaced_only_if_wanted(ds: Run, data: str) -> None:
 USAGE = [
     ((), "expected one of cat, get"),
     (("frob", "x"), 'found "frob", expected one of cat, get'),
-    (("cat",), "cat: invalid number of arguments"),
-    (("cat", "x", "y"), "cat: invalid number of arguments"),
+    (("cat",), "cat: INPUT is missing"),
+    (("cat", "x", "y"), "cat: found 2 arguments, expected INPUT"),
     (("cat", "x", "seed:", "1"), 'cat: unrecognized option "seed"'),
     (("cat", "x", "sel:", "{", "n:", "0", "}"), 'cat: unrecognized option "sel"'),
     (("cat", "x", "--nonsense"), 'unrecognized option "nonsense"'),

@@ -201,7 +201,7 @@ USAGE = [
     (("put", "new.msgpack", "k", "--", "{}"), "put: new.msgpack is no ZDS store"),
     (("import", "a.msgpack", "x"), "import: a.msgpack is no ZDS store"),
     (("scan", "files"), "scan: files is no ZDS store"),
-    (("put", "data.zds"), "put: invalid number of arguments"),
+    (("put", "data.zds"), "put: KEY is missing: found only data.zds"),
     (("scan", "data.zds", "start:", "1"), 'scan: unrecognized option "start"'),
 ]
 WRONG = [
@@ -262,8 +262,8 @@ def test_pack_and_unpack(ds: Run, data: str) -> None:
     assert "max_size: expected a number of bytes, found a" in ds("unpack", data, "other", "max_size:", "a").err
     assert ds("unpack", data, "folder").status == 1
     assert not Path("other").exists()
-    for words in (("pack", "folder"), ("unpack", data)):
-        assert "invalid number of arguments\nUsage: ds " in ds(*words).err
+    for words, lacking in ((("pack", "folder"), "ARCHIVE"), (("unpack", data), "FOLDER")):
+        assert ds(*words).err.startswith(f"ds {words[0]}: {lacking} is missing: found only {words[1]}\nUsage: ds ")
 
 
 @pytest.mark.parametrize("data", ["data"], indirect=True)

@@ -127,7 +127,7 @@ def test_other_words_are_refused(line: str, message: str, ds: Run, calls: list[C
 def test_usage_errors(line: str, ds: Run, calls: list[Call]) -> None:
     result = ds(*line.split())
     assert (result.status, calls) == (1, [])
-    assert "\nUsage: ds [OPTIONS] select " in result.err
+    assert "\nUsage: ds select [OPTIONS] " in result.err
 
 
 @pytest.mark.parametrize(("line", "what"), [("temp nope", 'variable "nope"'), ("-F temp t*", 'variable "t*"')])

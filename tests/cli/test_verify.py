@@ -66,7 +66,7 @@ def test_warnings_fail_if_that_is_wanted(ds: Run, files: list[str]) -> None:
 def test_it_takes_files(ds: Run) -> None:
     status, out, err = ds("verify")
     assert (status, out) == (1, "")
-    assert err.startswith("ds verify: invalid number of arguments\nUsage: ds verify ")
+    assert err.startswith("ds verify: INPUT is missing\nUsage: ds verify ")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (golden.FOLDER / "corrupt").glob("*.ds")))

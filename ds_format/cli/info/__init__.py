@@ -45,7 +45,7 @@ def info(request: Request) -> Iterator[Any]:
     DsError, OSError
         If a file cannot be read; if there are several files, at the end.
     """
-    paths = request.at_least(1, "FILE")
+    paths = request.names("FILE...")
     as_json, format = request.flag("j"), request.get("format")
     failed = 0
     for i, path in enumerate(paths):

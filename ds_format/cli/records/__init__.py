@@ -34,10 +34,6 @@ class Tool(NamedTuple):
 
     usage: str
     about: str
-    least: int
-    """Minimum number of arguments."""
-    most: int | None = None
-    """Maximum number of arguments; None: any number."""
     options: frozenset[str] = frozenset()
 
 
@@ -46,68 +42,52 @@ OF_FILES = ("exclude", "include", "root-dir", "separator")
 _OF_COPIES = frozenset({"collection", "layout", "seed", "y"})
 
 TOOLS = {
-    "cat": Tool("INPUT", "Print records.", 1, 1, frozenset({"collection", "maxstring", "start", "stop"})),
+    "cat": Tool("INPUT", "Print records.", frozenset({"collection", "maxstring", "start", "stop"})),
     "get": Tool(
         "INPUT [KEY]...",
         "Print records by key, or by index.",
-        1,
-        None,
         frozenset({"collection", "index", "maxstring"}),
     ),
-    "list": Tool("INPUT", "Print keys.", 1, 1, frozenset({"collection", "l", "start", "stop"})),
+    "list": Tool("INPUT", "Print keys.", frozenset({"collection", "l", "start", "stop"})),
     "info": Tool(
         "INPUT",
         "Print the number of records, their sizes and entries, and the files.",
-        1,
-        1,
         frozenset({"collection"}),
     ),
     "scan": Tool(
         "STORE",
         "Print documents that meet conditions, or parts of them. -j prints each as one line of JSON.",
-        1,
-        1,
         frozenset({"collection", "count", "fields", "limit", "where"}),
     ),
     "put": Tool(
         "STORE KEY [-- JSON]",
         "Store a document, and replace an existing one with this key. Without JSON, the document is read from stdin. "
         "A missing store is created.",
-        2,
-        3,
         frozenset({"collection", "layout"}),
     ),
-    "delete": Tool("STORE KEY...", "Delete documents.", 2, None, frozenset({"collection"})),
-    "import": Tool("STORE FILE", "Store documents from lines of JSON.", 2, 2, frozenset({"collection", "layout"})),
-    "export": Tool("INPUT FILE", "Write records as lines of JSON.", 2, 2, frozenset({"collection", "y"})),
-    "sample": Tool("INPUT OUTPUT N", "Copy N records.", 3, 3, _OF_COPIES | {"strategy"}),
+    "delete": Tool("STORE KEY...", "Delete documents.", frozenset({"collection"})),
+    "import": Tool("STORE FILE", "Store documents from lines of JSON.", frozenset({"collection", "layout"})),
+    "export": Tool("INPUT FILE", "Write records as lines of JSON.", frozenset({"collection", "y"})),
+    "sample": Tool("INPUT OUTPUT N", "Copy N records.", _OF_COPIES | {"strategy"}),
     "shuffle": Tool(
         "INPUT OUTPUT",
         "Copy all records in random order.",
-        2,
-        2,
         _OF_COPIES | {"buf-size", "chunk-size", "true-shuffle"},
     ),
     "split": Tool(
         "INPUT N...",
         "Copy the records before number N to one file, and the others to another file.",
-        2,
-        None,
         frozenset({"collection", "layout", "outfiles", "y"}),
     ),
     "merge": Tool(
         "INPUT... OUTPUT",
         "Copy the records of several files to one.",
-        2,
-        None,
         _OF_COPIES | {"shuffle", "strategy"},
     ),
     "bench": Tool(
         "INPUT",
         "Read all records, and print the time. INPUT may also be a folder of folders of files, a list of files or a "
         "ZIP archive.",
-        1,
-        1,
         frozenset({"collection", "mmap", "raw", "shuffle", *OF_FILES}),
     ),
 }
@@ -216,7 +196,7 @@ def run(request: Request) -> Iterable[Any]:
     request = request._replace(words=request.words[1:])
     try:
         request = request.check(option for option in OPTIONS if option.name in tool.options)
-        request.check_count(tool.least, tool.most)
+        request.check_words(tool.usage)
     except UsageError as error:
         raise UsageError(f"{name}: {error}")
     from . import editing, printing
