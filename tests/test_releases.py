@@ -43,3 +43,17 @@ def test_the_files_of_this_version(tmp_path: Path) -> None:
     """They are made as those of a release are: reading back is part of it."""
     release_files.write(tmp_path / "now")
     assert len(release_files.files(tmp_path / "now")) == 14
+
+
+def test_a_journal_of_0_2_0_is_continued(tmp_path: Path) -> None:
+    """A line as that version wrote it, for a run with no options."""
+    source, out = tmp_path / "a.nc", tmp_path / "out"
+    ds.write(source, {"x": [1, 2]})
+    [done] = ds.convert_many(source, out)
+    status = source.stat()
+    line = {"input": str(source), "size": status.st_size, "mtime_ns": status.st_mtime_ns, "options": "fd9eb8469dea763f"}
+    line |= {"output": "a.ds", "output_size": done.size}
+    (out / ".ds-convert.jsonl").write_text(json.dumps(line) + "\n")
+    assert [found.status for found in ds.convert_many(source, out, resume=True)] == ["skipped"]
+    (out / ".ds-convert.jsonl").write_text(json.dumps(line | {"size": "?"}) + "\n" + "{}\n")
+    assert [found.status for found in ds.convert_many(source, out, resume=True)] == ["converted"]
