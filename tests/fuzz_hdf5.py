@@ -1,8 +1,14 @@
 """Mutated HDF5 files, read by the kernels: they are read, or refused, and nothing else happens.
 
 Run `python tests/fuzz_hdf5.py --count 100000 --seed 1 --jobs 2`. It stops at the first error of another class, at the
-first file that takes long or much memory, and at the first one that the oracle reads differently, and stores it. Of
-most files the checksums are corrected after they were damaged. For AddressSanitizer, build the kernels with
+first file that takes long or much memory, and at the first one that the oracle or h5py reads differently, and stores
+it. Of most files the checksums are corrected after they were damaged.
+
+With `--library 0.3`, so many of the files are also read by h5py, in another process. Its values must be the same. Where
+it refuses a file or a dataset that the kernels read, this is counted only: it also checks the free lists of heaps and
+the flags of messages, and it refuses a chunk outside of the shape that is no multiple of the shape of chunks.
+
+For AddressSanitizer, build the kernels with
 
     CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" python setup.py build_ext --inplace --force
 
@@ -33,6 +39,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
 from ds_format.body.body import Body, MemoryBody
+from ds_format.drivers.library.isolated import LibraryProcess
 from ds_format.errors import FormatError, Unusual
 from ds_format.hdf5 import arrays, check_unread, header, reading, with_links
 from ds_format.hdf5.records import HDF5Dataset, HDF5File
@@ -41,7 +48,7 @@ from tests.hdf5.damage import Anatomy
 from tests.hdf5.far import FarBody
 from tests.hdf5.files import MAKERS
 from tests.hdf5.hostile import base
-from tests.hdf5.reading import different, exact
+from tests.hdf5.reading import different, exact, library_values
 
 SEEDS: tuple[str, ...] = (
     "report_unlimited_zlib",
@@ -90,6 +97,8 @@ COMPARED = 0.05
 """Of the files that the kernels read, how many are compared with the oracle, which takes long."""
 RECALLED = 0.3
 """Of the same, how many are compared with themselves, recalled from others or read range by range."""
+LIBRARY = 0.0
+"""Of the same, how many are compared with h5py, if nothing else is said."""
 AFTER_BLOCK = 0.02
 """Of all files, how many have a user block before them."""
 
@@ -176,8 +185,8 @@ def _piece(dice: random.Random, a: Anatomy, at: int) -> bytes:
     return a.data[start : start + size]
 
 
-def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
-    """Read a file with the kernels and, now and then, with the oracle.
+def read(data: bytes, dice: random.Random, tally: Counter[str], library: Library | None = None) -> None:
+    """Read a file with the kernels and, now and then, with the oracle or a library.
 
     Raises
     ------
@@ -214,6 +223,7 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
         check_unread(body)
         tally["structures that reading does not need: right"] += 1
     whole: list[tuple[Any, Any]] = []
+    numbers: dict[str, Any] = {}
     for dataset in file.datasets:
         if _has_many_chunks(dataset) and dice.random() < 0.8:
             continue
@@ -221,6 +231,8 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
             place = arrays.place_of(dataset)
             values, _ = arrays.values(body, place, as_text=dice.random() < 0.5)
             whole.append((place, values))
+            if dataset.type.kind == "number":
+                numbers[dataset.name] = values
         except (FormatError, Unusual) as error:
             tally[f"values: {type(error).__name__}"] += 1
             continue
@@ -233,11 +245,54 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
                 continue
             if exact(values) != exact(expected):
                 raise FoundError(f"{dataset.name}: the kernel reads {values!r:.300}, the oracle {expected!r:.300}")
+    if library is not None and dice.random() < library.share:
+        library.compare(data, numbers, tally)
     places = [place for place, _ in whole]
     together, _, left = arrays.small_values(body, places, [(place.shape, None) for place in places])
     for i in {*range(len(whole))} - {*left}:
         if exact(together[i]) != exact(whole[i][1]):
             raise FoundError(f"together with others, {together[i]!r:.300} is read in place of {whole[i][1]!r:.300}")
+
+
+class Library:
+    """Compares values with those of h5py, in a process that may end.
+
+    Parameters
+    ----------
+    share : float
+        Of the files that the kernels read, how many are compared.
+    """
+
+    def __init__(self, share: float):
+        self.share = share
+        self._process: LibraryProcess | None = None
+
+    def compare(self, data: bytes, values: dict[str, Any], tally: Counter[str]) -> None:
+        """Compare the values of datasets.
+
+        Raises
+        ------
+        FoundError
+            If h5py reads others.
+        """
+        if self._process is None or not self._process.is_usable:
+            self._process = LibraryProcess()
+        try:
+            expected = self._process.call("h5py", "x.nc", library_values, data, list(values))
+        except FormatError:
+            tally["h5py: crashed"] += 1
+            return
+        except Exception:  # noqa: BLE001  it refuses the file
+            tally["h5py: refused the file"] += 1
+            return
+        for name, found in values.items():
+            other = expected[name]
+            if other is None:
+                tally["h5py: refused values"] += 1
+            elif found.shape != other.shape or found.tobytes() != other.astype(found.dtype).tobytes():
+                raise FoundError(f"{name}: the kernel reads {found!r:.300}, h5py {other!r:.300}")
+            else:
+                tally["h5py: same values"] += 1
 
 
 def _has_many_chunks(dataset: HDF5Dataset) -> bool:
@@ -295,7 +350,9 @@ def _compare(data: bytes, file: HDF5File, tally: Counter[str]) -> None:
         raise FoundError("; ".join(found))
 
 
-def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = None) -> Iterator[Counter[str]]:
+def run(
+    count: int, seed: str, seconds: float = SECONDS, store: Path | None = None, share: float = LIBRARY
+) -> Iterator[Counter[str]]:
     """Mutate files and read them, and yield what happened, now and then.
 
     Parameters
@@ -306,6 +363,8 @@ def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = No
         That a file may take.
     store : Path, optional
         File for the bytes that are read next.
+    share : float
+        Of the files that the kernels read, how many h5py reads as well.
 
     Raises
     ------
@@ -313,6 +372,7 @@ def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = No
         If one is not read as it must be.
     """
     dice = random.Random(seed)
+    library = Library(share) if share else None
     files = seeds()
     room = 1 << 22
     with tempfile.TemporaryFile() if store is None else store.open("w+b") as kept:
@@ -327,7 +387,7 @@ def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = No
             before = resource.getrusage(resource.RUSAGE_SELF)
             start = time.process_time()
             try:
-                read(data, dice if i % 2 else random.Random(i), tally)
+                read(data, dice if i % 2 else random.Random(i), tally, library)
             except FoundError:
                 raise
             except Exception as error:
@@ -342,12 +402,14 @@ def run(count: int, seed: str, seconds: float = SECONDS, store: Path | None = No
         yield tally
 
 
-def job(count: int, seed: str, seconds: float, store: Path | None, minutes: float) -> tuple[Counter[str], str]:
+def job(
+    count: int, seed: str, seconds: float, store: Path | None, minutes: float, share: float
+) -> tuple[Counter[str], str]:
     """Run to the end, or for so many minutes; return what happened, and what was found."""
     tally: Counter[str] = Counter()
     start = time.monotonic()
     try:
-        for each in run(count, seed, seconds, store):
+        for each in run(count, seed, seconds, store, share):
             tally = each
             if time.monotonic() - start > 60 * minutes:
                 break
@@ -370,6 +432,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="that a file may take")
     parser.add_argument("--minutes", type=float, default=math.inf, help="after which it stops")
+    parser.add_argument("--library", type=float, default=LIBRARY, help="share of the files that h5py reads, too")
     parser.add_argument("--store", type=Path, help="folder for what is read")
     arguments = parser.parse_args(words)
     names = [f"{arguments.seed}-{i}" for i in range(arguments.jobs)]
@@ -378,7 +441,15 @@ def main(words: Sequence[str] | None = None) -> int:
     seeds()  # before the processes are forked
     with ProcessPoolExecutor(arguments.jobs) as pool:
         jobs = [
-            pool.submit(job, arguments.count // arguments.jobs, name, arguments.seconds, store, arguments.minutes)
+            pool.submit(
+                job,
+                arguments.count // arguments.jobs,
+                name,
+                arguments.seconds,
+                store,
+                arguments.minutes,
+                arguments.library,
+            )
             for name, store in zip(names, stores, strict=True)
         ]
         found = [each.result() for each in jobs]

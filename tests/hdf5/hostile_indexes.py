@@ -28,6 +28,11 @@ from .hostile import (
 # 5. B-trees
 
 
+def leaf(a: Anatomy) -> int:
+    """Return where the first leaf of the index of the dataset "c" is."""
+    return a.number(a.index("c") + 24 + 24)
+
+
 @case("earliest", "FormatError", "B-tree|node|chunk")
 def node_of_its_own_level(a: Anatomy) -> bytes:
     return a.patched((a.index("c") + 24 + 24, u64(a.index("c"))))
@@ -76,6 +81,12 @@ patches(
         "keys that do not ascend": lambda a: (a.number(a.index("c") + 24 + 24) + 24 + 8, u64(9)),
         "a chunk that is there twice": lambda a: (a.number(a.index("c") + 24 + 24) + 24 + 8, u64(1)),
         "signature of a node": lambda a: (a.index("c"), b"TREX"),
+        "a last key before its chunks": lambda a: (leaf(a) + 24 + 32 * a.number(leaf(a) + 6, 2) + 8, u64(0)),
+        "a last key of a root before its chunks": lambda a: (
+            a.index("c") + 24 + 32 * a.number(a.index("c") + 6, 2) + 8,
+            u64(100),
+        ),
+        "a key inside of a value": lambda a: (leaf(a) + 24 + 16, u64(4)),
     },
 )
 patches(

@@ -393,6 +393,11 @@ def groups_in_groups(a: Anatomy) -> bytes:
     return a.appended(groups, (link_name(a) + 1, u64(start)))
 
 
+@case("netcdf4", "FormatError", "it is shared in a heap that the file does not have")
+def attribute_shared_in_no_heap(a: Anatomy) -> bytes:
+    return a.patched((a.find(b"BTLF\0\x08") + 6 + 8, u8(2)))
+
+
 # 15. damage goes before what is unusual
 
 

@@ -28,6 +28,7 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     """In a process of its own, which may end."""
     words = [sys.executable, "-X", "faulthandler", "tests/fuzz_hdf5.py"]
     words += ["--count", str(COUNT), "--seed", "test", "--store", str(tmp_path), "--seconds", "10"]
+    words += ["--library", "0.2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, (done.stdout[-1000:], done.stderr[-1000:])
@@ -36,6 +37,7 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     # damage is found in some, and in others it is in what does not count
     assert min(counts[name] for name in ("read", "FormatError", "Unusual", "values: FormatError")) > COUNT // 50
     assert counts["compared"] > COUNT // 100
+    assert counts["h5py: same values"] > COUNT // 10
     assert fuzz.stored(tmp_path / "test-0")[:4] == b"\x89HDF"
 
 

@@ -15,12 +15,16 @@ from hypothesis import example, given, strategies as st
 from ds_format.kernels.hdf5.small import SmallArray, read_small
 
 UNDEFINED = 2**64 - 1
+END = struct.pack("<IIQQ", 0, 0, 2**62, 0)
 
 
 def node(level: int, entries: list[tuple[int, int, int]]) -> bytes:
-    """Return a node of a tree of chunks along one axis; entries are first value, size and address."""
+    """Return a node of a tree of chunks along one axis; entries are first value, size and address.
+
+    After them is a key that is greater than that of any chunk.
+    """
     head = b"TREE" + struct.pack("<BBHQQ", 1, level, len(entries), UNDEFINED, UNDEFINED)
-    return head + b"".join(struct.pack("<IIQQQ", size, 0, first, 0, at) for first, size, at in entries) + bytes(24)
+    return head + b"".join(struct.pack("<IIQQQ", size, 0, first, 0, at) for first, size, at in entries) + END
 
 
 LEAF = len(node(0, [(0, 2, 0)]))

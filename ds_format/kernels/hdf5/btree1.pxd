@@ -96,8 +96,12 @@ cdef inline int read_btree1(Known* k, Chunks* c, uint64_t address) except -1:
 
 cdef inline int _read_node(Known* k, Chunks* c, uint64_t address, int level, uint64_t* low,
                            uint64_t* high) except -1:
-    """Read a node, whose keys are from `low` on and below `high`: so nothing is there twice."""
-    cdef uint64_t[MAX_RANK] first, second
+    """Read a node, whose chunks are from `low` on and below `high`: so none is there twice.
+
+    After its last child, a node has another key, below which all of its chunks are. A library that searches a chunk by
+    its key would not find it otherwise.
+    """
+    cdef uint64_t[MAX_RANK + 1] first, second
     cdef uint64_t* key = first
     cdef uint64_t* following = second
     cdef uint64_t key_size = 8 * <uint64_t> c.rank + 16, size = NODE_HEAD + CHILDREN * (key_size + 8) + key_size
@@ -120,16 +124,17 @@ cdef inline int _read_node(Known* k, Chunks* c, uint64_t address, int level, uin
     p += NODE_HEAD
     if n:
         _read_key(c, p, key)
-        check(k, low == NULL or compare(key, low, c.rank) >= 0, b"B-tree node", address, b"keys before its parent's")
+        check(k, low == NULL or compare(key, low, c.rank + 1) >= 0, b"B-tree node", address,
+              b"keys before its parent's")
     for i in range(n):
-        if i + 1 < n:
-            _read_key(c, p + key_size + 8, following)
-            check(k, compare(key, following, c.rank) < 0, b"B-tree node", address, b"its keys do not ascend")
-        else:
-            check(k, high == NULL or compare(key, high, c.rank) < 0, b"B-tree node", address,
-                  b"keys after its parent's")
+        _read_key(c, p + key_size + 8, following)
+        check(k, compare(key, following, c.rank + 1) < 0, b"B-tree node", address, b"its keys do not ascend")
+        if i + 1 == n and high != NULL:
+            check(k, compare(key, high, c.rank + 1) < 0, b"B-tree node", address, b"keys after its parent's")
+            if compare(high, following, c.rank + 1) < 0:
+                following = high
         if level:
-            _read_node(k, c, u64(p + key_size), level - 1, key, following if i + 1 < n else high)
+            _read_node(k, c, u64(p + key_size), level - 1, key, following)
         else:
             _add_leaf(k, c, key, p, u64(p + key_size), address)
         p += key_size + 8
@@ -139,7 +144,7 @@ cdef inline int _read_node(Known* k, Chunks* c, uint64_t address, int level, uin
 
 cdef inline void _read_key(const Chunks* c, const uint8_t* p, uint64_t* key) noexcept nogil:
     cdef int axis
-    for axis in range(c.rank):
+    for axis in range(c.rank + 1):  # the last one is that of the bytes of a value
         key[axis] = u64(p + 8 + 8 * axis)
 
 
@@ -147,6 +152,7 @@ cdef inline int _add_leaf(Known* k, Chunks* c, const uint64_t* key, const uint8_
                           uint64_t address) except -1:
     cdef uint64_t[MAX_RANK] position
     cdef int axis
+    check(k, key[c.rank] == 0, b"B-tree node", address, b"a chunk is between others")
     for axis in range(c.rank):
         position[axis] = key[axis] // c.chunk[axis]
         check(k, position[axis] * c.chunk[axis] == key[axis], b"B-tree node", address, b"a chunk is between others")

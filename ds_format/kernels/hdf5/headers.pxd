@@ -154,6 +154,11 @@ cdef inline Message* find_message(Header* h, uint8_t type) noexcept:
     return NULL
 
 
+cdef inline int check_shared(Known* k, const char* what, uint64_t address) except -1:
+    """Check that a message may be in the heap of shared ones: without such a heap, it crashes the HDF5 library."""
+    return check(k, k.has_shared, what, address, b"it is shared in a heap that the file does not have")
+
+
 cdef inline uint64_t shared_address(Known* k, const uint8_t* p, uint64_t size, uint64_t address) except? 0:
     """Return the address of the object that has the shared message."""
     cdef uint64_t found
@@ -166,6 +171,7 @@ cdef inline uint64_t shared_address(Known* k, const uint8_t* p, uint64_t size, u
     elif version == 2 or (version == 3 and p[1] == 2):
         found = u64(p + 2)
     else:
+        check_shared(k, b"shared message", address)
         unusual(k, b"a message that is shared in a heap", address)
     check(k, found != 0, b"shared message", address, b"it names no object")
     return found

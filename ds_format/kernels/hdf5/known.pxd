@@ -58,6 +58,7 @@ cdef struct Known:
     const char* reason
     const char* odd  # what was unusual first, or NULL
     uint64_t odd_address
+    bint has_shared  # messages that are shared in a heap
     uint64_t found
     uint64_t expected
     Range* needed

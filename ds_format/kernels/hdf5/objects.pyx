@@ -15,7 +15,7 @@ from libc.string cimport memchr, memcmp
 from .datasets cimport CHUNKED, VIRTUAL, Layout, read_fill, read_layout
 from .headers cimport (
     ATTRIBUTE, ATTRIBUTE_INFO, CACHE_IMAGE, DATASPACE, DATATYPE, DRIVER_INFO, EXTERNAL, FILTERS, LAYOUT, LINK_INFO,
-    SHARED, SYMBOL_TABLE, TRACKED, Header, Message, find_message, read_header,
+    SHARED, SHARED_TABLE, SYMBOL_TABLE, TRACKED, Header, Message, check_shared, find_message, read_header,
 )
 from .heaps cimport Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
@@ -139,6 +139,7 @@ cdef class Reader:
             read_header(k, extension, &self.header)
             if find_message(&self.header, DRIVER_INFO) != NULL or find_message(&self.header, CACHE_IMAGE) != NULL:
                 unusual(k, b"a driver that spreads the file, or an image of the cache")
+            k.has_shared = find_message(&self.header, SHARED_TABLE) != NULL
         return root
 
     cdef int _group(self, str name, uint64_t address, int64_t order, int depth) except -1:
@@ -343,6 +344,7 @@ cdef class Reader:
                     while i < records.n:
                         record = records.data + RECORD * i
                         if record[8] & SHARED:
+                            check_shared(k, b"B-tree of attributes", tree_address)
                             note_unusual(k, b"a shared attribute", tree_address)
                         else:
                             heap_object(k, &heap, record, &one)

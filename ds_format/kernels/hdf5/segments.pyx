@@ -47,7 +47,7 @@ cdef class Segments:
             self.k.n += 1
         self.k.size = size
         self.k.visited = self.k.decoded = self.k.n_needed = self.k.n_pending = 0
-        self.k.fault, self.k.odd = NONE, NULL
+        self.k.fault, self.k.odd, self.k.has_shared = NONE, NULL, False
         return 0
 
     cdef int release(self) except -1:
