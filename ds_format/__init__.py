@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         BusyError as BusyError,
         DriverError as DriverError,
         DsError as DsError,
+        DsWarning as DsWarning,
         FormatError as FormatError,
         IntegrityError as IntegrityError,
         MissingError as MissingError,
@@ -101,7 +102,7 @@ _MODULES = {
     "dataset": "Dataset validate",
     "drivers.base": "LossWarning Problem",
     "errors": (
-        "BusyError DriverError DsError FormatError IntegrityError MissingError MissingGroupError "
+        "BusyError DriverError DsError DsWarning FormatError IntegrityError MissingError MissingGroupError "
         "ReplacedError TruncatedError UnsafeError UnsupportedError VersionError"
     ),
     "many.converting.running": "Conversion convert_many",

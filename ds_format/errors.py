@@ -81,6 +81,10 @@ class DsError(Exception):
         return type(self), (self.message,), vars(self)
 
 
+class DsWarning(UserWarning):
+    """The result may not be what was meant. The parent of other warnings of the package."""
+
+
 class FormatError(DsError, ValueError):
     """The bytes of a file violate its format."""
 

@@ -19,7 +19,7 @@ import warnings
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from ..errors import DsError, MissingError, UnsupportedError
+from ..errors import DsError, DsWarning, MissingError, UnsupportedError
 from . import PACKAGE
 from .text import hint
 
@@ -170,7 +170,7 @@ def warn_or_raise(error: DsError, *, strict: bool | None = None) -> None:
     """
     if effective() == "strict" if strict is None else strict:
         raise error
-    warnings.warn(str(error), stacklevel=_level_of_caller())
+    warnings.warn(str(error), DsWarning, stacklevel=_level_of_caller())
 
 
 def report_empty(dim: str, error: UnsupportedError) -> None:

@@ -48,6 +48,7 @@ def run(request: Request) -> Iterable[Any]:
         new=new,
         variables=request.get("variables"),
         jd=jd,
+        stack=request.get("stack", ()),
         progress=request.progress,
         **reading(request).selectors(),
         **writing(request, output),
@@ -167,10 +168,10 @@ COMMANDS = {
     "merge": Command(
         usage=("ds merge [OPTIONS] DIM [--] [INPUT]... OUTPUT",),
         about="Joins variables along DIM in the order of the files. Variables without DIM are taken from the first "
-        "file that has them. If no variable has DIM, all variables are stacked along it as a new first dimension. If "
-        "DIM is a scalar coordinate, coordinates that are equal in all files are kept once. Values of variables that "
-        "a file lacks become missing. Attributes are taken from the last file that has them. Files may be larger than "
-        "memory.",
+        "file that has them, with a warning if they differ. If no variable has DIM, all variables are stacked along it "
+        "as a new first dimension. If DIM is a scalar coordinate, coordinates that are equal in all files are kept "
+        "once. Values of variables that a file lacks become missing. Attributes are taken from the last file that has "
+        "them. Files may be larger than memory.",
         arguments=(
             ("DIM", "Name of a dimension, or a pattern that matches one."),
             ("INPUT", "The files to read."),
@@ -199,11 +200,19 @@ COMMANDS = {
                 "Replace OUTPUT even if it does not look like an earlier result: it has no value of the coordinate DIM "
                 "in common with an input or, without such a coordinate, is not longer than an input along DIM.",
             ),
-            Option("variables", "Stack only these: a name or { NAME... }.", "VARS", names),
+            Option(
+                "stack",
+                "Repeat these variables without DIM along it, so that the values of all files are kept: a name or "
+                "{ NAME... }.",
+                "VARS",
+                names,
+            ),
+            Option("variables", "Stack only these along a new dimension: a name or { NAME... }.", "VARS", names),
         ),
         examples=(
             ("Join files in time:", "ds merge time january.ds february.ds winter.ds"),
             ("Stack model runs:", "ds merge run run1.ds run2.ds runs.ds"),
+            ("Keep latitudes that differ between files:", "ds merge time january.ds february.ds winter.ds stack: lat"),
             ("Stack also the variables without time:", "ds merge time january.ds february.ds winter.ds new: month"),
         ),
         run=run,

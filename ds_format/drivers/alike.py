@@ -39,6 +39,7 @@ from ..body import Location
 from ..codec.decode import DTYPES
 from ..codec.header import DTYPES as DTYPES_PROPERTY
 from ..dataset import META, as_masked, dims
+from ..model.constants import equal_rows
 from ..model.merge_plan import size_along
 from .base import Metadata, SmallFiles
 
@@ -64,6 +65,11 @@ class DatasetStack(Protocol):
     @property
     def dataset_attributes(self) -> Sequence[Mapping[str, Any]]:
         """The requested attributes of each dataset."""
+        ...
+
+    @property
+    def unlike(self) -> Mapping[str, tuple[Location, Any]]:
+        """Variables of which only the first value is read, but a later one differs: path and (1, *shape) value."""
         ...
 
     def read(self, key: str) -> Any:
@@ -101,11 +107,12 @@ class StackedValues:
         """Append the values of a file: an array or MaskedArray, in native byte order."""
         if self._dtype is None:
             self._dtype = array.dtype
-        mask = np.ma.getmask(array)
-        if mask is not np.ma.nomask:
-            self._flags.extend(bytes(self._count() - len(self._flags)))
-            self._flags += mask.tobytes()
-        values = np.ma.getdata(array)
+        values = array
+        if array.__class__ is not np.ndarray:  # faster than the functions of numpy.ma
+            values, mask = np.ma.getdata(array), np.ma.getmask(array)
+            if mask is not np.ma.nomask:
+                self._flags.extend(bytes(self._count() - len(self._flags)))
+                self._flags += mask.tobytes()
         if self._strings is not None:
             self._strings += values.reshape(-1).tolist()
         elif self.numbers is not None:
@@ -133,6 +140,35 @@ class StackedValues:
         return np.ma.MaskedArray(values.reshape(shape), np.frombuffer(self._flags, np.bool_).reshape(shape), copy=False)
 
 
+class Constant:
+    """A variable of which only the value in the first file is kept. Later files are compared with it.
+
+    Attributes
+    ----------
+    other : (path, array) or None
+        The first file that has another value, and its (1, *shape) value.
+    """
+
+    __slots__ = ("_bytes", "_first", "_stack", "other")
+
+    def __init__(self, stack: StackedValues):
+        self._stack = stack
+        self._first: Any = None
+        self._bytes = b""
+        self.other: tuple[Location, Any] | None = None
+
+    def compare(self, path: Location, array: Any) -> bool:
+        """Compare the value of a file, whose bytes may differ although the value is the same. Return if it differs."""
+        if self._first is None:
+            self._first = self._stack.stack(1)
+            self._bytes = self._first.tobytes() if self._first.__class__ is np.ndarray else b""
+        if array.__class__ is np.ndarray and array.dtype != object and array.tobytes() == self._bytes:
+            return False  # faster than comparing numbers
+        if self.other is None and not equal_rows(array[None], self._first).all():
+            self.other = path, array[None]
+        return self.other is not None
+
+
 class AlikeFiles:
     """Small files of one format that are alike: they have the same variables, and merging gives the same plan.
 
@@ -151,9 +187,11 @@ class AlikeFiles:
         Keys of the variables to read; all by default.
     dim : str, optional
         Dimension along which files are joined. Variables without it are only read from the first file, and have the
-        shape for one file.
+        shape for one file. Their values in other files are compared.
     attributes : collection of str, optional
         Keys of attributes of the dataset to record for each file.
+    stack : collection of str, optional
+        Keys of variables without `dim` that are read from each file nevertheless.
 
     Attributes
     ----------
@@ -175,6 +213,7 @@ class AlikeFiles:
         keys: Container[str] | None = None,
         dim: str | None = None,
         attributes: Collection[str] = (),
+        stack: Collection[str] = (),
     ):
         row = small.begin(path, held)
         self._row = row
@@ -184,10 +223,14 @@ class AlikeFiles:
         wanted = {key: entry for key, entry in row.entries.items() if key != META and (keys is None or key in keys)}
         shaped = {key: entry for key, entry in wanted.items() if entry[".size"] is not None}
         self._stacks = {key: StackedValues(entry[".type"], entry[".size"]) for key, entry in shaped.items()}
-        self._once: list[str] = []
+        self._once: dict[str, Constant] = {}
         if dim is not None and size_along(wanted, dim) is not None:
-            self._once = [key for key, entry in shaped.items() if dim not in dims(key, entry, len(entry[".size"]))]
-        own = row.start(path, held, self._stacks, list(wanted), [key for key in wanted if key not in self._once])
+            self._once = {
+                key: Constant(self._stacks[key])
+                for key, entry in shaped.items()
+                if dim not in dims(key, entry, len(entry[".size"])) and key not in stack
+            }
+        own = row.start(path, held, self._stacks, list(wanted), self._once)
         self.paths = [path]
         self.dataset_attributes: list[dict[str, Any]] = []
         self._attributes = (*attributes, DTYPES_PROPERTY) if attributes else ()
@@ -230,6 +273,13 @@ class AlikeFiles:
         for key, missing in self._row.missing().items():
             meta[key][".missing"] = missing
         return meta
+
+    @property
+    def unlike(self) -> Mapping[str, tuple[Location, Any]]:
+        """Variables of which only the first value is read, but a later one differs: path and (1, *shape) value."""
+        masked = as_masked if self._masks else np.asanyarray
+        found = {key: constant.other for key, constant in self._once.items() if constant.other is not None}
+        return {key: (path, masked(value)) for key, (path, value) in found.items()}
 
     @functools.cached_property
     def first(self) -> Metadata:

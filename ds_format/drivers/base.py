@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from ..base.dtypes import READ_TYPES
 from ..body import Location
 from ..body.stamp import Stamp
-from ..errors import DsError, UnsupportedError
+from ..errors import DsError, DsWarning, UnsupportedError
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -270,7 +270,7 @@ class FileRow(Protocol):
         held: Any,
         stacks: Mapping[str, Any],
         wanted: Collection[str],
-        each: Collection[str],
+        once: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Add the values of the first file, and return its attributes of the dataset.
 
@@ -282,8 +282,8 @@ class FileRow(Protocol):
             The `alike.StackedValues` of each variable with data, to which its values are appended.
         wanted : collection of str
             Keys of the variables to add from this file.
-        each : collection of str
-            Keys of the variables to add from later files.
+        once : mapping
+            The `alike.Constant` of each variable whose values are not added from later files, but compared with it.
 
         Raises
         ------
@@ -393,7 +393,7 @@ def block_slices(
             yield (*head, slice(start, min(start + step, size)), *tail)
 
 
-class LossWarning(UserWarning):
+class LossWarning(DsWarning):
     """Information of a dataset that a file does not contain, or contains differently."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 import reprlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,20 +17,21 @@ from ..api.conversion import counted
 from ..api.creation import created
 from ..base import modes
 from ..base.progress import Progress
-from ..base.text import escape, on_one_line, unescape
+from ..base.text import escape, keys_of, on_one_line, unescape
 from ..body import Location, path_text
 from ..body.body import Body
 from ..body.locating import arriving
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
+from ..model.constants import Constants, Value, equal_rows
 from ..model.conventions import BOUNDS, coordinates, named
 from ..model.merge_plan import DECIDING, MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
 from ..model.merged_arrays import blank
 from ..model.packing import is_packed
 from ..model.selection import Selection, Selector
 from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
-from .pieces import OpenFiles, equal_rows
+from .pieces import OpenFiles
 
 if TYPE_CHECKING:
     from ..api.options import MergeOptions, Writable
@@ -42,7 +44,8 @@ def merge_files(
     *,
     new: str | None = None,
     variables: Sequence[str] | None = None,
-    jd: bool = True,
+    jd: bool | None = None,
+    stack: str | Iterable[str] = (),
     sel: Selector = None,
     range_: Selector = None,
     at: Selector = None,
@@ -65,8 +68,14 @@ def merge_files(
         Files of any supported formats: paths or addresses.
     output : str, bytes, PathLike or file object
         The output, a path or an address. May be one of the inputs.
-    new, variables, jd
+    new, variables
         As `ds_format.merge`.
+    jd : bool, optional
+        Whether times with different units become Julian dates. By default they do only if their calendars differ;
+        otherwise they get the units of the first file. False: always those of the first file.
+    stack : str or iterable of str
+        Names of variables without `dim` that get it: values of each file are repeated along it. By default they are
+        taken from the first file, with a `DsWarning` if they differ.
     sel, range_, at, between : dict, optional
         As `ds_format.read`, for each input.
     progress : callable, optional
@@ -85,7 +94,8 @@ def merge_files(
     OSError, DriverError, FormatError, IndexError
         As `ds_format.read`.
     UnsupportedError
-        If the files cannot be merged, or the format of the output does not support a variable.
+        If the files cannot be merged, or the format of the output does not support a variable. In strict mode also if
+        variables that are taken from the first file differ.
 
     Examples
     --------
@@ -115,9 +125,12 @@ def merge_files(
         for other, error in empty.items():
             if other != dim or is_empty:
                 modes.report_empty(other, error)
-        if variables is None and new in (None, dim):
+        repeated = [unescape(key) for key in keys_of(stack)]
+        if variables is None and not repeated and new in (None, dim):
             variables = _stacked(files, dim)
-        plans, meta = plan_merge(files.inputs(), dim, new, variables, jd)
+        given = files.inputs()
+        plans, meta = plan_merge(given, dim, new, variables, jd, repeated)
+        _compare(files, plans, Constants(plans, given, dim))
         _warn_of_packing(files.metas, plans, meta, target)
         with created(target, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
@@ -132,11 +145,44 @@ def _check_order(dim: Any, inputs: Any) -> None:
         )
 
 
+def _compare(files: _Files, plans: Sequence[MergePlan], constants: Constants) -> None:
+    """Report variables that are taken from the first file, but differ. Those of many bytes are compared in blocks."""
+    shapes = {plan.key: plan.shape or () for plan in plans if plan.key in set(itertools.chain(*constants.keys))}
+    part: dict[str, tuple[slice, ...]] = {}
+    size = 0
+    for plan in plans:
+        width = item_size({".type": plan.type})
+        for block in block_slices(shapes.get(plan.key, (0,)), width, BLOCK_SIZE):
+            n = width * math.prod(item.stop - item.start for item in block)
+            if plan.key in part or size + n > BLOCK_SIZE:
+                _compare_part(files, part, constants)
+                part, size = {}, 0
+            part[plan.key] = block
+            size += n
+    _compare_part(files, part, constants)
+    constants.report()
+
+
+def _compare_part(files: _Files, part: Mapping[str, tuple[slice, ...]], constants: Constants) -> None:
+    """Compare a block of each of some variables, in one pass over the files."""
+    first: dict[str, Any] = {}
+    for i, keys in enumerate(constants.keys):
+        for key in keys:
+            if key not in part or (i > 0 and constants.is_different(key)):
+                continue
+            entry, block = files.metas[i][key], part[key]
+            array = None  # it is not needed if sizes differ
+            if list(entry[".size"]) == first.setdefault(key, list(entry[".size"])):
+                array = as_array(files[i].read(key, tuple([range(item.start, item.stop) for item in block])))[None]
+            constants.add(key, Value(path_text(files.paths[i]), entry, array), [item.start for item in block])
+    constants.forget()
+
+
 class _Files:
     """The inputs, by index."""
 
     def __init__(self, paths: Sequence[Location], files: OpenFiles):
-        self._paths = paths
+        self.paths = paths
         self._files = files
         self.metas = []
         self.copied: list[set[str]] = []
@@ -149,10 +195,10 @@ class _Files:
 
     def inputs(self) -> list[MergeInput]:
         """Return the inputs of the merge plan."""
-        return [MergeInput(meta, name=path_text(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
+        return [MergeInput(meta, name=path_text(path)) for meta, path in zip(self.metas, self.paths, strict=True)]
 
     def __getitem__(self, i: int) -> Subset:
-        return self._files[self._paths[i]]
+        return self._files[self.paths[i]]
 
 
 def _stacked(files: _Files, dim: str) -> list[str] | None:
@@ -222,7 +268,7 @@ def _write(
 
 def _is_copy(files: _Files, plan: MergePlan) -> bool:
     """Return whether the bytes of the merged variable are those of its parts, one after another."""
-    if plan.missing or plan.axis or any(part.convert is not None for part in plan.parts):
+    if plan.missing or plan.axis or plan.way is Way.REPEAT or any(part.convert is not None for part in plan.parts):
         return False
     if any(files.metas[part.input][plan.key].get(".type") != plan.type for part in plan.parts):
         return False
@@ -276,11 +322,11 @@ def _put(source: Any, plan: MergePlan, part: MergePart, block: tuple[slice, ...]
         return
     items = [range(item.start, item.stop) for item in block]
     items[plan.axis] = range(begin - part.start, end - part.start)
-    if plan.way is Way.STACK:
+    if plan.way is not Way.JOIN:
         del items[plan.axis]
     data = as_array(source.read(plan.key, tuple(items)))
-    if plan.way is Way.STACK:
-        data = data[None]
+    if plan.way is not Way.JOIN:
+        data = data[None]  # which is assigned to all positions
     data = converted(plan, part, data)
     at = (*(slice(None),) * plan.axis, slice(begin - along.start, end - along.start))
     out[at] = np.ma.getdata(data)

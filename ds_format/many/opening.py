@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ..base.dtypes import READ_TYPES
 from ..base.text import unescape
-from ..body import Location, path_text
+from ..body import Location
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import parents_bounds
 from ..model.index import Index, shape_of, take
-from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge, reconcile
+from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge
 from ..model.merged_arrays import Filler, MergedArray, joined
 from ..model.packing import is_packed, unpacked_meta
 from ..model.settings import NETCDF
@@ -78,14 +78,11 @@ def open_files(
 
 
 def _opened(scanned: Scanned, options: JoinOptions, threads: int | None) -> ManyFiles:
-    stacked = [unescape(key) for key in scanned.stacked]
-    plans, merged = plan_merge(scanned.inputs, options.dim, None, stacked, jd=False)
+    stacked, repeated = ([unescape(key) for key in keys] for keys in (scanned.stacked, scanned.repeated))
+    plans, merged = plan_merge(scanned.inputs, options.dim, None, stacked, False, repeated)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
     meta[META] = {key: value for key, value in scanned.first[META].items() if key not in options.attributes}
-    plans = [plan for plan in plans if plan.key not in scanned.spread]
     arrays = _arrays(plans, scanned)
-    for key in scanned.spread:
-        meta[key], arrays[key] = _spread(key, options.dim, scanned)
     starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
     unread = [plan for plan in plans if plan.shape is not None and plan.key not in arrays]
     lazy = {plan.key: _lazy(plan, scanned, starts, ends, threads) for plan in unread}
@@ -170,32 +167,6 @@ def _lazy(
         plan.missing,
         threads,
     )
-
-
-def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
-    """Return metadata and values of a variable that gets the dimension. Values of a file are repeated by its length."""
-    parts = scanned.spread[key]
-    entries = [entry for _, entry, _ in parts]
-    names = [path_text(scanned.files.paths[start]) for start, _, _ in parts]
-    converts, changed, _ = reconcile(key, entries, False, names)
-    try:
-        stacks = [
-            stack if convert is None else convert(stack) for convert, (_, _, stack) in zip(converts, parts, strict=True)
-        ]
-    except DsError as error:
-        raise error.at(variable=unescape(key))
-    shape = (len(scanned.lengths), *stacks[0].shape[1:])
-    type_name = describe({key: stacks[0]}, {})[key][".type"]
-    target = MergedArray(shape, type_name, sum(map(len, stacks)) < shape[0])
-    for (start, _, _), stack in zip(parts, stacks, strict=True):
-        target.put((slice(start, start + len(stack)),), stack)
-    values = np.repeat(target.values, scanned.lengths, axis=0)
-    if target.mask is not None:
-        values = np.ma.MaskedArray(values, np.repeat(target.mask, scanned.lengths, axis=0))
-    entry = {name: value for name, value in {**scanned.first[key], **changed}.items() if value is not None}
-    names = [dim, *dims(key, entries[0], values.ndim - 1)]
-    found = describe({key: values}, {})[key]
-    return {**entry, **{name: found[name] for name in PROPERTIES if name in found}, ".dims": names}, values
 
 
 def _attribute(key: str, scanned: Scanned) -> Any:

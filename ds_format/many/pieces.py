@@ -10,9 +10,6 @@ import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import drivers
 from ..base import modes
 from ..base.text import unescape
@@ -123,6 +120,7 @@ class SourcePiece:
         self, path: Location, files: OpenFiles, keys: Container[str] | None = None, attributes: Collection[str] = ()
     ):
         self.paths = [path]
+        self.unlike: Mapping[str, tuple[Location, Any]] = {}
         self._files = files
         self._masks = drivers.find_existing(path).masks
         subset = files[path]
@@ -162,6 +160,7 @@ class DatasetPiece:
 
     def __init__(self, path: Location, dataset: Mapping[str, Any]):
         self.paths = [path]
+        self.unlike: Mapping[str, tuple[Location, Any]] = {}
         self.dataset_attributes: Sequence[Mapping[str, Any]] = [{}]
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
@@ -191,10 +190,13 @@ class UnpackedPiece:
         }
         self._piece = piece
         self._packed = packed
+        self.unlike = {key: (path, self._unpacked(key, value)) for key, (path, value) in piece.unlike.items()}
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        values = self._piece.read(key)
+        return self._unpacked(key, self._piece.read(key))
+
+    def _unpacked(self, key: str, values: Any) -> Any:
         return packing.unpack(values, self._packed[key]) if key in self._packed else values
 
 
@@ -211,6 +213,7 @@ def read_pieces(
     dim: str | None = None,
     attributes: Collection[str] = (),
     *,
+    stack: Collection[str] = (),
     one_by_one: bool = False,
     watch: Callable[[int, int, bool], None] | None = None,
 ) -> Iterator[DatasetStack]:
@@ -229,6 +232,8 @@ def read_pieces(
         Dimension to merge along. Variables without it are taken from the first file.
     attributes : collection of str, optional
         Keys of attributes of the dataset to record for each file.
+    stack : collection of str
+        Keys of variables without it that are read from each file nevertheless.
     one_by_one : bool
         Make each file a separate piece, opened by `opened_files`, even if it is small.
     watch : callable, optional
@@ -259,7 +264,7 @@ def read_pieces(
             if small is None or held is None:
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
             else:
-                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes)
+                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes, stack)
         except Exception as error:  # noqa: BLE001 - `skip` decides
             skip(path, error)
             continue
@@ -296,28 +301,16 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
-    """Return the rows of a stack that equal the single row of another. Missing values are equal, and so are NaN."""
-    data, expected = np.ma.getdata(stack), np.ma.getdata(first)
-    same: NDArray[np.bool_] = np.asarray(data == expected)
-    if data.dtype.kind == "f":
-        same |= (data != data) & (expected != expected)
-    mask, expected_mask = np.ma.getmask(stack), np.ma.getmask(first)
-    if mask is not np.ma.nomask or expected_mask is not np.ma.nomask:
-        missing, expected_missing = np.ma.getmaskarray(stack), np.ma.getmaskarray(first)
-        same = np.where(missing | expected_missing, missing & expected_missing, same)
-    return np.asarray(same.reshape(len(stack), -1).all(1))
-
-
 def merge_pieces(
     pieces: Sequence[DatasetStack],
     dim: str,
     new: str | None = None,
     variables: Collection[str] | None = None,
-    jd: bool = True,
+    jd: bool | None = True,
     keys: Sequence[str] | None = None,
     unpack: bool | None = False,
     *,
+    stack: Collection[str] = (),
     masks: bool = False,
 ) -> Dataset:
     """Merge pieces into one dataset. Each array is allocated once.
@@ -325,8 +318,8 @@ def merge_pieces(
     Parameters
     ----------
     pieces : sequence of DatasetStack
-    dim, new, variables, jd
-        As for `ds_format.merge`.
+    dim, new, variables, jd, stack
+        As for `plan_merge`.
     keys : sequence of str, optional
         Keys of the variables to merge; all by default.
     unpack : bool or None
@@ -343,7 +336,9 @@ def merge_pieces(
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
     inputs = [
-        MergeInput(_only(piece.meta, keys), len(piece.paths), piece.first, path_text(piece.paths[0]))
+        MergeInput(
+            _only(piece.meta, keys), len(piece.paths), piece.first, path_text(piece.paths[0]), piece.paths, piece.unlike
+        )
         for piece in pieces
     ]
     known = {key for given in inputs for key in given.meta}
@@ -351,7 +346,7 @@ def merge_pieces(
         if key not in known:
             others = [unescape(other) for other in pieces[0].meta if other != META] if pieces else []
             modes.missing(f'variable "{unescape(key)}" not found', meant=(unescape(key), others))
-    merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd, masks=masks)
+    merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd, stack, masks=masks)
     merged[META] = settled(merged[META], merged)
     return merged
 

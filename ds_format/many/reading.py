@@ -42,6 +42,7 @@ def read_many(
     dim: None = None,
     threads: int | None = None,
     *,
+    stack: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -56,6 +57,7 @@ def read_many(
     *,
     dim: str,
     threads: int | None = None,
+    stack: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -70,6 +72,7 @@ def read_many(
     dim: str,
     threads: int | None = None,
     *,
+    stack: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -83,6 +86,7 @@ def read_many(
     dim: str | None = None,
     threads: int | None = None,
     *,
+    stack: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -100,10 +104,13 @@ def read_many(
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     dim : str, optional
-        Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once.
+        Merge all into one dataset along this dimension, as `ds_format.merge_files` does. Each array is allocated once.
         Consecutive small files with the same header are checked once.
     threads : int, optional
         Number of threads; by default the number of processors, at most four.
+    stack : str or iterable of str
+        Names of variables without `dim` that get it: values of each file are repeated along it. By default they are
+        taken from the first file, with a `DsWarning` if they differ.
     unpack, skip_unsupported, storage_options, store
         As for `ds_format.read`.
 
@@ -117,7 +124,7 @@ def read_many(
     OSError, DriverError, FormatError
         As for `ds_format.read`, for the first file that cannot be read.
     UnsupportedError
-        If the files cannot be merged.
+        If the files cannot be merged. In strict mode also if variables that are taken from the first file differ.
 
     Examples
     --------
@@ -139,8 +146,9 @@ def read_many(
         if dim is None:
             return [dataset for _, dataset in datasets(found, fail, keys, unpack, skip_unsupported)]
         with open_sources(skip_unsupported) as files:
-            every = list(read_pieces(found, fail, files, keys, dim))
-            return merge_pieces(every, dim, keys=keys, unpack=unpack)
+            repeated = keys_of(stack)
+            every = list(read_pieces(found, fail, files, keys, dim, stack=repeated))
+            return merge_pieces(every, dim, jd=None, keys=keys, unpack=unpack, stack=[*map(unescape, repeated)])
 
 
 StampRow = tuple[int, int, int]

@@ -18,12 +18,13 @@ from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata, check_faults, warn
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
+from ..model.constants import Value, difference, equal_rows
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
 from ..model.merge_plan import DECIDING, MergeInput, reconcile, size_along
 from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.subset import Subset, open_group, say_missing
-from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
+from .pieces import SourcePiece, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 
 Entry = Mapping[str, Any]
@@ -85,9 +86,8 @@ class Scanned(NamedTuple):
     """(n,): number of positions of each file."""
     stacked: frozenset[str]
     """Keys of the variables that get a new dimension."""
-    spread: Mapping[str, list[tuple[int, Entry, Any]]]
-    """Variables that get the existing dimension, by key: index of the first file, metadata and (count, *shape) values,
-    for each input that has them."""
+    repeated: frozenset[str]
+    """Keys of the variables without the dimension that get it. Their values are among those requested at once."""
 
 
 def scan(paths: Sequence[Location], options: JoinOptions, threads: int | None) -> Scanned:
@@ -167,7 +167,7 @@ class _Scanner:
         self._exists = size_along(meta, options.dim) is not None
         self._coordinates = _coordinates(meta)
         self._scalars = _scalar_coordinates(meta)
-        self._spread: dict[str, list[tuple[int, Entry, Any]]] = {}
+        self._repeated: dict[str, list[tuple[dict[str, Any], Any]]] = {}
         self._constants: dict[str, tuple[Location, Entry, Any]] = {}
         self._differing: set[str] = set()
         self._inputs: list[MergeInput] = []
@@ -205,12 +205,12 @@ class _Scanner:
         """Return whether a variable must have the same values in each file."""
         if not self._is_constant(key, entry):
             return False
-        if self._is_to_spread(key):
+        if self._is_to_repeat(key):
             return True
         is_index = dims(key, entry, len(entry[".size"])) == [unescape(key)]
         return not (self._options.overrides_indexes if is_index else self._options.overrides)
 
-    def _is_to_spread(self, key: str) -> bool:
+    def _is_to_repeat(self, key: str) -> bool:
         return self._exists and self._options.stack is not None and key in self._options.stack
 
     @property
@@ -240,9 +240,9 @@ class _Scanner:
             if compares:
                 stack = arrays.pop(key)
                 whole: Entry = entry
-                if self._is_to_spread(key) or key in self._scalars:
+                if self._is_to_repeat(key) or key in self._scalars:
                     whole = with_parents(reduced)[key]
-                    self._spread.setdefault(key, []).append((self.count, whole, stack.copy()))
+                    self._repeated.setdefault(key, []).append((arrays, stack.copy()))
                 self._compare(piece.paths, key, whole, stack)
                 if self._constants[key][0] == path:
                     arrays[key] = self._constants[key][2]
@@ -261,13 +261,16 @@ class _Scanner:
             first = convert(first) if convert else first
             stack = other(stack) if other else stack
         same = equal_rows(stack, first)
-        if self._is_to_spread(key) or (key in self._scalars and not same.all()):
+        if self._is_to_repeat(key) or (key in self._scalars and not same.all()):
             self._differing.add(key)
         elif not same.all():
+            row = int(same.argmin())
+            values = Value(path_text(first_path), first_entry, first), Value("it", entry, stack[row : row + 1])
             raise UnsupportedError(
-                f'other values than in {first_path}, expected the same, for it has no dimension "{self._dim}" '
-                '(compat="override" takes those of the first file, drop_variables leaves it out)',
-                path=paths[int(same.argmin())],
+                f'other values than in {first_path}, expected the same, for it has no dimension "{self._dim}": '
+                f'{difference(*values)} (stack keeps all of them along the dimension, compat="override" takes those '
+                "of the first file, drop_variables leaves it out)",
+                path=paths[row],
                 variable=unescape(key),
             )
 
@@ -292,8 +295,11 @@ class _Scanner:
             if key != META and not self._exists and not self._is_constant(key, entry)
         )
         lengths = np.array(self._lengths, np.int64)
-        spread = {key: self._spread[key] for key in first if key in self._differing}
-        return Scanned(files, first, self._inputs, self._arrays, self._attributes, lengths, stacked, spread)
+        for key in self._differing:
+            for arrays, stack in self._repeated[key]:
+                arrays[key] = stack
+        repeated = frozenset(self._differing)
+        return Scanned(files, first, self._inputs, self._arrays, self._attributes, lengths, stacked, repeated)
 
 
 def _coordinates(meta: Metadata) -> set[str]:

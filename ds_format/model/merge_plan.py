@@ -7,6 +7,7 @@ Parts of a variable are converted to a common type, common units and common pack
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
@@ -51,7 +52,7 @@ def merged_type(key: str, names: Sequence[str | None]) -> str:
 
 
 def reconcile(
-    key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]
+    key: str, metas: Sequence[Meta], jd: bool | None, names: Sequence[str]
 ) -> tuple[list[Convert | None], dict[str, Any], str | None]:
     """Return the conversions of the parts of a variable to common units and packing.
 
@@ -61,9 +62,10 @@ def reconcile(
         Key of the variable.
     metas : sequence of dict
         Its metadata in each part.
-    jd : bool
-        Whether times become Julian dates if their units or calendars differ. Otherwise they get the units of the first
-        part. This is also the case if all have the same model calendar whose dates other calendars do not have.
+    jd : bool or None
+        Whether times become Julian dates if their units or calendars differ; None: only if their calendars differ.
+        Otherwise they get the units of the first part. This is also the case if all have the same model calendar whose
+        dates other calendars do not have.
     names : sequence of str
         Name of each part in messages.
 
@@ -95,7 +97,7 @@ def reconcile(
     return [*converts], given, merged_type(key, types)
 
 
-def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]) -> dict[str, Any] | None:
+def _common_units(key: str, metas: Sequence[Meta], jd: bool | None, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the common units and calendar of times whose units or calendars differ; None if nothing is converted."""
     if not _differ(metas, ("units", "calendar")):
         return None
@@ -109,6 +111,8 @@ def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str
             message = f'variable "{unescape(key)}": merged although units differ: {found}'
             warnings.warn(on_one_line(message), stacklevel=2)
         return None
+    if jd is None:
+        jd = len(set(map(timeaxis.calendar_of, metas))) > 1
     # some dates of these calendars do not exist in the calendar of Julian dates
     calendars = {timeaxis.calendar_of_its_own(meta) for meta in metas}
     if jd and (len(calendars) > 1 or None in calendars):
@@ -157,6 +161,11 @@ class MergeInput(NamedTuple):
     """Metadata of the first of several datasets; None: the same as `meta`."""
     name: str = ""
     """Name of the file, or of the first of several; empty for datasets in memory."""
+    names: Sequence[str | os.PathLike[str]] = ()
+    """Names of all files."""
+    unlike: Mapping[str, tuple[str | os.PathLike[str], Any]] = {}
+    """For several datasets, variables of which only the first value is read, although a later one differs: key → name
+    and (1, *shape) value of the first such dataset."""
 
 
 class Way(Enum):
@@ -164,6 +173,7 @@ class Way(Enum):
 
     JOIN = "along a dimension that it has"
     STACK = "along a new first dimension"
+    REPEAT = "along a dimension that it does not have: the values of each dataset are repeated"
     FIRST = "not merged: it is taken from the first dataset that has it"
 
 
@@ -186,7 +196,7 @@ class MergePlan(NamedTuple):
     key: str
     way: Way
     axis: int
-    """The axis along which the parts are joined or stacked."""
+    """The axis along which the parts are joined, stacked or repeated."""
     shape: tuple[int, ...] | None
     """None: no data."""
     type: str | None
@@ -218,7 +228,8 @@ def plan_merge(
     dim: str,
     new: str | None = None,
     variables: Collection[str] | None = None,
-    jd: bool = True,
+    jd: bool | None = True,
+    stack: Collection[str] = (),
 ) -> tuple[list[MergePlan], dict[str, dict[str, Any]]]:
     """Plan the merge of datasets.
 
@@ -234,8 +245,11 @@ def plan_merge(
         Dimension along which variables without `dim` are stacked, if `dim` exists.
     variables : collection of str, optional
         Names of the variables to stack. Default: all.
-    jd : bool
-        Whether times whose units differ become Julian dates; see `reconcile`.
+    jd : bool or None
+        Whether times whose units differ become Julian dates; see `reconcile`. None: only if their calendars differ.
+    stack : collection of str
+        Names of variables that get `dim`. If no dataset has this dimension, it is a new one for these and `variables`
+        only. Otherwise the values of each dataset are repeated along it.
 
     Returns
     -------
@@ -254,10 +268,13 @@ def plan_merge(
     sizes = [size_along(given.meta, dim) for given in inputs]
     exists = any(size is not None for size in sizes)
     stacked = new if exists else dim
+    repeated = {escape(name): name for name in stack}
     chosen = None if variables is None else {escape(name): name for name in variables}
-    for key, name in (chosen or {}).items():
+    for key, name in {**(chosen or {}), **repeated}.items():
         if key not in keys:
             modes.missing(f'variable "{name}" not found', meant=(name, map(unescape, keys)))
+    if repeated and not exists:
+        chosen = {**(chosen or {}), **repeated}
     joined_ends = list(itertools.accumulate((s or 0) * i.repeat for s, i in zip(sizes, inputs, strict=True)))
     stacked_ends = list(itertools.accumulate(given.repeat for given in inputs))
     plans = []
@@ -269,6 +286,8 @@ def plan_merge(
             plan = MergePlan(key, Way.FIRST, 0, None, entry.get(".type"), [], False)
         elif exists and any(dim in _dims(key, inputs[i]) for i in having):
             plan = _join(key, inputs, having, dim, sizes, joined_ends, jd, entry)
+        elif exists and key in repeated:
+            plan = _repeat(key, inputs, having, dim, sizes, joined_ends, jd, entry)
         elif stacked is not None and (chosen is None or key in chosen):
             plan = _stack(key, inputs, having, stacked, stacked_ends, jd, entry)
         else:
@@ -327,7 +346,7 @@ def _join(
     dim: str,
     sizes: Sequence[int | None],
     ends: Sequence[int],
-    jd: bool,
+    jd: bool | None,
     entry: dict[str, Any],
 ) -> MergePlan:
     names = _dims(key, inputs[having[0]])
@@ -351,7 +370,7 @@ def _stack(
     having: Sequence[int],
     dim: str,
     ends: Sequence[int],
-    jd: bool,
+    jd: bool | None,
     entry: dict[str, Any],
 ) -> MergePlan:
     spans = [(ends[i] - inputs[i].repeat, inputs[i].repeat) for i in having]
@@ -362,6 +381,25 @@ def _stack(
     return _merge(key, Way.STACK, inputs, having, (0, ends[-1]), spans, jd, entry)
 
 
+def _repeat(
+    key: str,
+    inputs: Sequence[MergeInput],
+    having: Sequence[int],
+    dim: str,
+    sizes: Sequence[int | None],
+    ends: Sequence[int],
+    jd: bool | None,
+    entry: dict[str, Any],
+) -> MergePlan:
+    names = _dims(key, inputs[having[0]])
+    if any(_dims(key, inputs[i]) != names for i in having):
+        raise UnsupportedError("incompatible dimensions", variable=unescape(key))
+    lengths = [(sizes[i] or 0) * inputs[i].repeat for i in having]
+    entry[".dims"] = [dim, *names]
+    spans = [(ends[i] - n, n) for i, n in zip(having, lengths, strict=True)]
+    return _merge(key, Way.REPEAT, inputs, having, (0, ends[-1]), spans, jd, entry)
+
+
 def _merge(
     key: str,
     way: Way,
@@ -369,7 +407,7 @@ def _merge(
     having: Sequence[int],
     along: tuple[int, int],
     spans: Sequence[tuple[int, int]],
-    jd: bool,
+    jd: bool | None,
     entry: dict[str, Any],
 ) -> MergePlan:
     axis, total = along

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..base.dtypes import READ_TYPES
 from ..dataset import META, Dataset, as_masked
+from .constants import Constants
 from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
 
 Read = Callable[[str], Any]
@@ -22,26 +23,28 @@ def assemble(
     dim: str,
     new: str | None = None,
     variables: Collection[str] | None = None,
-    jd: bool = True,
+    jd: bool | None = True,
+    stack: Collection[str] = (),
     *,
     masks: bool = False,
 ) -> Dataset:
-    """Merge datasets in memory.
+    """Merge datasets in memory. Report variables that are not merged, but differ.
 
     Parameters
     ----------
     inputs : sequence of MergeInput
     reads : iterable of Read
         One for each input.
-    dim, new, variables, jd
+    dim, new, variables, jd, stack
         See `plan_merge`.
     masks : bool
         Whether merged numbers always become masked arrays with a mask of their shape, even if no value is missing.
     """
-    plans, meta = plan_merge(inputs, dim, new, variables, jd)
-    filler = Filler(plans, len(inputs))
+    plans, meta = plan_merge(inputs, dim, new, variables, jd, stack)
+    filler, constants = Filler(plans, len(inputs)), Constants(plans, inputs, dim)
     for i, read in enumerate(reads):
-        filler.add(i, read)
+        filler.add(i, constants.compare(i, read))
+    constants.report()
     merged = Dataset(filler.arrays())
     if masks:
         for plan in plans:
@@ -174,6 +177,8 @@ def part_values(plan: MergePlan, part: MergePart, stack: Any) -> Any:
         return stack[:1].reshape(plan.shape)
     if plan.way is Way.STACK:
         return stack
+    if plan.way is Way.REPEAT:
+        return stack.repeat(part.n // len(stack), axis=0)
     return joined(stack, plan.axis)
 
 

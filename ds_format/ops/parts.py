@@ -245,6 +245,8 @@ def merge(
     new: str | None = None,
     variables: Sequence[str] | None = None,
     jd: bool = True,
+    *,
+    stack: str | Sequence[str] = (),
 ) -> Dataset:
     """Merge datasets along a dimension.
 
@@ -267,6 +269,9 @@ def merge(
     jd : bool
         Whether time variables with different units become Julian dates, see `ds_format.read`. Otherwise, and if all
         have the calendar 360_day or all have all_leap, they are converted to the units of the first.
+    stack : str or sequence of str
+        Names of variables without `dim` that get it: values of each dataset are repeated along it. By default they are
+        taken from the first dataset, with a `DsWarning` if they differ.
 
     Returns
     -------
@@ -276,7 +281,8 @@ def merge(
     Raises
     ------
     ValueError
-        If an argument has a wrong type, or the dimensions, sizes or types of values of a variable differ.
+        If an argument has a wrong type, or the dimensions, sizes or types of values of a variable differ. In strict
+        mode also if variables that are taken from the first dataset differ.
 
     Examples
     --------
@@ -303,4 +309,4 @@ def merge(
     arrays = [arrays_of(d, meta) for d, meta in zip(dd, metas, strict=True)]
     inputs = [MergeInput(describe(*pair)) for pair in zip(arrays, metas, strict=True)]
     reads = [lambda key, found=found: found[key][None] for found in arrays]
-    return assemble(inputs, reads, dim, new, variables, jd, masks=True)
+    return assemble(inputs, reads, dim, new, variables, jd, name_list(stack, "stack"), masks=True)

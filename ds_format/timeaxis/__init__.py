@@ -18,11 +18,12 @@ Sources: CF conventions 1.12, section 4.4; cftime for the syntax of units.
 from __future__ import annotations
 
 from .axes import convert, from_iso, from_julian, time_dt, to_iso, to_julian, whole_date
-from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, dated_julian, is_time
+from .units import JD_CALENDAR, JD_UNITS, calendar_of, calendar_of_its_own, claims_time, dated_julian, is_time
 
 __all__ = [
     "JD_CALENDAR",
     "JD_UNITS",
+    "calendar_of",
     "calendar_of_its_own",
     "claims_time",
     "convert",

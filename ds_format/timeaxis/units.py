@@ -260,7 +260,7 @@ def calendar_of_its_own(attrs: Mapping[str, Any]) -> str | None:
     >>> calendar_of_its_own({"units": "days since 2000-01-01", "calendar": "all_leap"})
     '366_day'
     """
-    calendar = decode(attrs.get("units"), attrs.get("calendar")).calendar
+    calendar = calendar_of(attrs)
     return calendar if calendar in ("360_day", "366_day") else None
 
 
@@ -283,6 +283,17 @@ def dated_julian(units: object, calendar: object) -> dict[str, str]:
     if name in _JD_UNITS_OF:
         return {"units": _JD_UNITS_OF[name], "calendar": name}
     return {"units": JD_UNITS, "calendar": JD_CALENDAR}
+
+
+def calendar_of(attrs: Mapping[str, Any]) -> str:
+    """Return the calendar of a time by its first name in the CF conventions.
+
+    Examples
+    --------
+    >>> calendar_of({"units": "days since 2000-01-01", "calendar": "gregorian"})
+    'standard'
+    """
+    return decode(attrs.get("units"), attrs.get("calendar")).calendar
 
 
 def decode(units: object, calendar: object) -> TimeUnits:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
-from ..errors import FormatError
+from ..errors import DsWarning, FormatError
 
 SHOWN = 10
 """Maximum number of lines of one file that are named individually. For the rest, only their number is reported."""
 
 
-class ZdsWarning(UserWarning):
+class ZdsWarning(DsWarning):
     """A fault in a store. The message says whether it was left out or read anyway."""
 
 

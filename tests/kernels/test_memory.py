@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from ds_format.codec.line import parse_usual
 from ds_format.drivers.ds.alike import SIZES
-from ds_format.kernels.header.header import append_numbers
+from ds_format.kernels.header.header import append_numbers, differing
 from ds_format.kernels.header.memory import Model, are_alike, merge_entries
 
 from ..same import same_value
@@ -87,6 +87,35 @@ def test_wrong_arguments() -> None:
     exported = bytearray()
     with memoryview(exported), pytest.raises(BufferError):
         append_numbers(header(data), data, SIZES, [exported])
+
+
+@pytest.mark.parametrize(
+    ("entry", "n"),
+    [
+        ({}, 0),
+        ({".offset": 4}, 1),
+        ({".endian": FOREIGN}, 1),
+        ({".type": "float32"}, 1),
+        ({".size": [2]}, 1),
+        ({".missing": True}, 1),
+        ({".len": 5}, 0),
+        ({".offset": 17}, 1),
+        ({".offset": 10**17}, 1),
+    ],
+)
+def test_bytes_that_differ(entry: Any, n: int) -> None:
+    first = made({"x": {".size": [3]}, "y": {".size": [1]}})
+    other = made({"x": {".size": [3], **entry}, "y": {".size": [1], ".offset": 8}})
+    expected = [BODY[:12], None]
+    body = len(other) - len(BODY)
+    assert differing(header(first), [*expected], header(other), other, body) == [0][:n]
+    assert differing(header(first), [*expected], header(other), other, len(other)) == [0]
+    assert differing(header(first), [None, None], header(other), other, body) == []
+    for wrong in (-1, len(other) + 1):
+        with pytest.raises(ValueError, match="body"):
+            differing(header(first), [*expected], header(other), other, wrong)
+    with pytest.raises(ValueError, match="2 and 2 variables, expected 1"):
+        differing(header(first), [None], header(other), other, body)
 
 
 def test_a_file_that_follows() -> None:

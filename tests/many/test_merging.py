@@ -15,6 +15,8 @@ from ds_format.many import merging, pieces
 from ..same import same_data
 from .test_reading import make, same
 
+FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is kept:ds_format.DsWarning")
+
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
@@ -24,6 +26,7 @@ def paths(tmp_path: Path) -> list[Path]:
     return found
 
 
+@FIRST_IS_KEPT
 @pytest.mark.parametrize("budget", [1, 64, base.BLOCK_SIZE])
 @pytest.mark.parametrize("n_open", [1, 2, 128])
 @pytest.mark.parametrize("arguments", [("t", {}), ("y", {"variables": ["x"]}), ("t", {"new": "n"}), ("new", {})])
@@ -37,6 +40,7 @@ def test_files_merge_as_datasets_do(
     assert same(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))
 
 
+@FIRST_IS_KEPT
 def test_other_formats_on_either_side(paths: list[Path], tmp_path: Path) -> None:
     ds.convert(paths[0], tmp_path / "a.nc")
     ds.merge_files("t", [tmp_path / "a.nc", paths[1]], tmp_path / "out.nc")
@@ -46,6 +50,7 @@ def test_other_formats_on_either_side(paths: list[Path], tmp_path: Path) -> None
         assert same_data(merged[key], oracle[key])
 
 
+@FIRST_IS_KEPT
 def test_parts_of_files(paths: list[Path], tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     ds.merge_files(
@@ -90,6 +95,7 @@ def test_progress_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype
     assert told == [(n * size, 12 * size) for n in (2, 4, 6, 8, 10, 12)]
 
 
+@FIRST_IS_KEPT
 def test_the_output_may_be_an_input_and_appears_whole(paths: list[Path], tmp_path: Path) -> None:
     oracle = ds.merge([ds.read(path) for path in paths[:2]], "t")
     ds.merge_files("t", paths[:2], paths[0])
@@ -102,13 +108,29 @@ def test_the_output_may_be_an_input_and_appears_whole(paths: list[Path], tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"f{i}.ds" for i in range(5)]
 
 
-def test_times_in_different_units(tmp_path: Path) -> None:
-    for name, units in (("a.ds", "days since 2000-01-01"), ("b.ds", "hours since 2000-01-02")):
-        ds.write(tmp_path / name, {"t": [12.0], ".": {"t": {".dims": ["t"], "units": units}}})
-    ds.merge_files("t", [tmp_path / "a.ds", tmp_path / "b.ds"], tmp_path / "c.ds")
+@pytest.mark.parametrize(
+    ("calendar", "jd", "expected"),
+    [
+        (None, None, [12.0, 1.5]),
+        ("gregorian", None, [12.0, 1.5]),
+        (None, True, [2451556.5, 2451546.0]),
+        ("proleptic_gregorian", None, [2451556.5, 2451546.0]),
+        ("proleptic_gregorian", False, [12.0, 1.5]),
+    ],
+)
+def test_times_in_different_units(calendar: str | None, jd: bool | None, expected: list[float], tmp_path: Path) -> None:
+    for name, more in (
+        ("a.ds", {"units": "days since 2000-01-01"}),
+        ("b.ds", {"units": "hours since 2000-01-02", **({"calendar": calendar} if calendar else {})}),
+    ):
+        ds.write(tmp_path / name, {"t": [12.0], ".": {"t": {".dims": ["t"], **more}}})
+    paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
+    ds.merge_files("t", paths, tmp_path / "c.ds", jd=jd)
     merged = ds.read(tmp_path / "c.ds")
-    assert merged["t"].tolist() == [2451556.5, 2451546.0]
-    assert merged["."]["t"][".time"] is True
+    assert merged["t"].tolist() == expected
+    assert merged["."]["t"].get(".time", False) is (expected[0] > 12)
+    if jd is None:
+        assert ds.read_many(paths, dim="t")["t"].tolist() == expected
 
 
 @pytest.mark.parametrize("units", ["hours since 2000-01-01", "days since 2000-01-01"])

@@ -89,6 +89,7 @@ def test_datasets_share_nothing(tmp_path: Path) -> None:
     assert second["."]["."] == {"o": {"k": 1}}
 
 
+@pytest.mark.filterwarnings("ignore:.*so only the first value is kept:ds_format.DsWarning")
 @pytest.mark.parametrize("batch", [1, 4, 2048])
 def test_into_one_dataset(paths: list[Path], batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "BATCH", batch)

@@ -15,6 +15,8 @@ from ds_format.model.merge_plan import MergeInput, plan_merge
 from ..same import same_data
 from ..strategies import arrays
 
+FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is kept:ds_format.DsWarning")
+
 
 def dataset(meta: dict[str, Any] | None = None, **variables: Any) -> dict[str, Any]:
     """Make a dataset from (dims, data) or (dims, data, attributes) of each variable."""
@@ -28,6 +30,7 @@ def masked(data: Any, mask: Any) -> Any:
     return np.ma.MaskedArray(data, mask)
 
 
+@FIRST_IS_KEPT
 def test_along_a_dimension() -> None:
     a = dataset(
         {"title": "A", "old": 1}, t=("t", [1, 2]), x=("y t", [[1.0, 2.0], [3.0, 4.0]], {"u": "a"}), y=("y", [7, 8])
@@ -43,6 +46,7 @@ def test_along_a_dimension() -> None:
     assert type(merged) is ds.Dataset
 
 
+@FIRST_IS_KEPT
 def test_what_lacks_the_dimension_along_a_new_one() -> None:
     a, b = (dataset(t=("t", [i]), y=("y", [i, i]), s=("", i, {"long_name": "s"})) for i in (1, 2))
     merged = ds.merge([a, b], "t", new="n")
@@ -64,6 +68,7 @@ def test_along_a_dimension_that_is_new() -> None:
     assert (some["s"], some["z"]) == ("one", 5)
 
 
+@FIRST_IS_KEPT
 def test_what_a_dataset_lacks_is_missing() -> None:
     a = dataset(t=("t", [1, 2]), x=("t", [True, False]), s=("", 1))
     b = dataset(t=("t", [3, 4]), y=("t i", [["a"], ["b"]]))

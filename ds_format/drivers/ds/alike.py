@@ -7,16 +7,18 @@ from typing import Any
 
 from ...body import Location
 from ...body.body import MemoryBody
+from ...codec.decode import Decoder
 from ...codec.header import DTYPES as DTYPES_PROPERTY
+from ...codec.layout import locate
 from ...codec.line import TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_usual
 from ...dataset import META, as_array
 from ...errors import DsError
-from ...kernels.header.header import Header as Compiled, append_numbers
+from ...kernels.header.header import Header as Compiled, append_numbers, differing
 from ...kernels.header.memory import Model, are_alike, merge_entries
 from ...model.merge_plan import DECIDING
-from ..alike import StackedValues
+from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles
-from .whole import WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
+from .whole import WHOLE_SIZE, decode_variable, digest, from_held, is_simple, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in TYPES_BY_NUMBER]
 """Bytes of a number, by the index of its type in the kernels; 0 for other types."""
@@ -58,13 +60,15 @@ class DsRow:
         held: bytearray,
         stacks: Mapping[str, StackedValues],
         wanted: Collection[str],
-        each: Collection[str],
+        once: Mapping[str, Constant],
     ) -> dict[str, Any]:
         """Add the values of the first file; see `drivers.base.FileRow`."""
         self._stacks = stacks
         self._choose(wanted)
         self._append(path, held, self._header.compiled)
-        self._choose(each)
+        self._choose([key for key in wanted if key not in once])
+        self._once = dict(once)
+        self._expect(held)
         self._last = self.entries[META].copy()
         self._follow(held, self._header.compiled)
         return self._last
@@ -76,9 +80,39 @@ class DsRow:
         self._rooms = [rooms.get(key) for key in self._header.keys]
         self._others = [key for key, room in rooms.items() if room is None]
 
+    def _expect(self, data: bytearray) -> None:
+        """Keep the bytes of those variables that are compared with the first file."""
+        header = self._header
+        self._first = header.compiled if self._once and is_simple(header) else None
+        self._expected: list[bytes | None] = [None] * len(header.keys)
+        if self._first is not None:
+            body = MemoryBody("", data, header.body, lends=True)
+            for key, var in read_headers(header, body, self._once).items():
+                end = Decoder(var, locate(var, body.size), body).end
+                self._expected[header.keys.index(key)] = bytes(data[header.body + var.offset : header.body + end])
+
+    def _compare(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
+        """Compare the variables of which only the first value is kept."""
+        keys = [*self._once]
+        if header is not None and self._first is not None:
+            keys = [self._header.keys[i] for i in differing(self._first, self._expected, header, data, body)]
+        if not keys:
+            return
+        try:
+            if header is not None and header.body != body:
+                header = parse(data, find_end(data, whole=True))[0].compiled
+            arrays = self._decode(data, header, keys)
+        except DsError as error:
+            raise error.at(path=path)
+        for key, array in arrays.items():
+            if self._once[key].compare(path, array):
+                del self._once[key]
+                self._expected[self._header.keys.index(key)] = None
+
     def _follow(self, data: bytearray, header: Compiled | None) -> None:
         """Compare the next file with this one."""
         size = self._header.body if header is None else header.body
+        self._followed = header
         self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the header of the first file may end with it
         last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
         self._model = None
@@ -90,11 +124,14 @@ class DsRow:
         if self._model is not None:
             own = self._model.take(held, SIZES, self._rooms, self.entries[META])
             if own is not None:
+                if self._once:
+                    self._compare(path, held, self._followed, self._model.body)
                 return own
         if self._header.compiled is None:
             if not held.startswith(self._line):
                 return None
             self._append(path, held, None)
+            self._compare(path, held, None, self._header.body)
             return self._last
         new = parse_usual(held)
         if new is None or new[0].keys != self._header.keys:
@@ -103,6 +140,8 @@ class DsRow:
         if not are_alike(self.entries, entries, DECIDING_HERE):
             return None
         self._append(path, held, header)
+        if self._once:
+            self._compare(path, held, header, header.body)
         merge_entries(self.entries, entries)
         missing = header.missing()
         if missing != self._missing:

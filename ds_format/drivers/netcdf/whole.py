@@ -16,7 +16,7 @@ from ...body.body import Body
 from ...dataset import META, Dataset, as_array, as_masked
 from ...model import packing
 from ...model.missing import settle
-from ..alike import StackedValues
+from ..alike import Constant, StackedValues
 from ..base import Metadata, value_size
 from ..native import NativeValues
 from .recalled import RecalledFile, RecalledVariable
@@ -59,6 +59,10 @@ class WholeFile:
     @abstractmethod
     def places(self) -> Sequence[Any]:
         """Return the places of all variables, for `NativeValues.read_whole`."""
+
+    def stored(self, i: int) -> bytes | None:
+        """Return the bytes of a variable, if equal bytes in another file mean equal values; None if it must be read."""
+        return None
 
     @abstractmethod
     def is_alike(self, known: Any) -> bool:
@@ -176,13 +180,15 @@ class WholeFileRow:
         held: WholeFile,
         stacks: Mapping[str, StackedValues],
         wanted: Collection[str],
-        each: Collection[str],
+        once: Mapping[str, Constant],
     ) -> dict[str, Any]:
         """Take the values of the first file; see `drivers.base.FileRow`."""
         for key, stack in stacks.items():
             stack.append(as_array(self._known.values.read_variable(self._variables[key], None)))
         places = {key: i for i, key in enumerate(self._variables)}
-        self._each = [(self._variables[key], places[key], stacks[key]) for key in each if key in stacks]
+        each = [key for key in wanted if key in stacks and key not in once]
+        self._each = [(self._variables[key], places[key], stacks[key]) for key in each]
+        self._once = [(self._variables[key], places[key], one, held.stored(places[key])) for key, one in once.items()]
         return self.entries[META].copy()
 
     def take(self, path: Location, held: WholeFile) -> dict[str, Any] | None:
@@ -190,9 +196,15 @@ class WholeFileRow:
         if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
             return None
         places = held.places()
-        arrays = held.values.read_each([each[0] for each in self._each], [places[each[1]] for each in self._each])
-        for array, (_, _, stack) in zip([*map(as_array, arrays)], self._each, strict=True):
+        once = [each for each in self._once if each[3] is None or held.stored(each[1]) != each[3]]
+        variables = [each[0] for each in self._each] + [each[0] for each in once]
+        positions = [each[1] for each in self._each] + [each[1] for each in once]
+        arrays = [*map(as_array, held.values.read_each(variables, [places[i] for i in positions]))]
+        for (_, _, stack), array in zip(self._each, arrays, strict=False):
             stack.append(array)
+        for each, array in zip(once, arrays[len(self._each) :], strict=True):
+            if each[2].compare(path, array):
+                self._once.remove(each)
         return held.attributes()
 
     def typed(self, entries: Metadata) -> Metadata:

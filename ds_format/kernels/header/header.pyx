@@ -6,10 +6,11 @@ that module: `Unusual` is raised.
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_SetItem
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from ..common.words cimport LITTLE_HOST
 from ..json.decode cimport Names, Text, expect, next_byte, take_count, take_key, take_string, take_value
@@ -174,6 +175,56 @@ def append_numbers(Header header not None, data not None, list sizes not None, l
         return append_values(header, header.body, &view, sizes, targets)
     finally:
         PyBuffer_Release(&view)
+
+
+def differing(Header first not None, list expected not None, Header header not None, data not None, Py_ssize_t body):
+    """Return the variables whose bytes in a file differ from expected ones, or are stored in another way.
+
+    Parameters
+    ----------
+    first : Header
+        The header of the file that has the expected bytes.
+    expected : list of bytes or None
+        For each variable, its bytes, which tell how many there are, as `.len` may be wrong; None: it is not compared.
+    header : Header
+        The header of the other file, or one that differs from it only in attributes of the dataset.
+    data : buffer
+        The whole other file.
+    body : int
+        Start of its body, in bytes from its start.
+
+    Returns
+    -------
+    list of int
+        Includes variables that are not within the file.
+    """
+    cdef Py_buffer view
+    cdef Variable* var
+    cdef Variable* other
+    cdef Py_ssize_t i, n = len(expected)
+    cdef bytes wanted
+    cdef list found = []
+    if len(first.keys) != n or len(header.keys) != n:
+        raise ValueError(f"{len(first.keys)} and {len(header.keys)} variables, expected {n}")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if not 0 <= body <= view.len:
+            raise ValueError(f"body: found {body}, expected at most {view.len}")
+        for i in range(n):
+            if expected[i] is None:
+                continue
+            wanted, var, other = expected[i], &first.variables[i], &header.variables[i]
+            if (
+                var.type != other.type or var.n != other.n or var.big != other.big or var.missing != other.missing
+                or other.offset > view.len - body or PyBytes_GET_SIZE(wanted) > view.len - body - other.offset
+                or memcmp(
+                    <const char*> view.buf + body + other.offset, PyBytes_AS_STRING(wanted), PyBytes_GET_SIZE(wanted)
+                )
+            ):
+                found.append(i)
+    finally:
+        PyBuffer_Release(&view)
+    return found
 
 
 cdef bint _take_bool(Text* t) except -1:

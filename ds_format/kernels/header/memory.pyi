@@ -21,6 +21,7 @@ def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, An
 
 @final
 class Model:
+    body: int
     def __init__(self, line: bytes, last: int, header: Header, attributes: dict[str, Any]) -> None: ...
     def take(
         self, data: Buffer, sizes: list[int], targets: list[bytearray | None], attributes: dict[str, Any]

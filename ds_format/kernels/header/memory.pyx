@@ -412,8 +412,11 @@ cdef class Model:
         The parsed header.
     attributes : dict
         Attributes of the dataset, plain JSON values.
+
+    `body` is where the body of the last file begins that was taken.
     """
 
+    cdef readonly Py_ssize_t body
     cdef bytes line
     cdef Py_ssize_t last
     cdef bint is_sure
@@ -460,6 +463,7 @@ cdef class Model:
                     own = self._attributes(<const char*> view.buf, view.len, &body)
             if not body or (own is not self.attributes and not same_member(attributes, own, DTYPES_KEY)):
                 return None
+            self.body = body
             if append_values(self.header, body, &view, sizes, targets):
                 return None
             return own

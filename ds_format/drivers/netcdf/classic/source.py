@@ -105,6 +105,11 @@ class WholeClassicFile(WholeFile):
         """See `WholeFile`."""
         return self.header.variables
 
+    def stored(self, i: int) -> bytes | None:
+        """See `WholeFile`."""
+        variable, memory = self.header.variables[i], self.body.memory
+        return None if variable.step or memory is None else bytes(memory[variable.begin : classic.end_of(variable)])
+
     def is_alike(self, known: WholeClassicFile) -> bool:
         """Compare the headers; equal bytes of variables gave the same objects."""
         header, other = self.header, known.header
