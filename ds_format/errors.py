@@ -61,12 +61,12 @@ class DsError(Exception):
     def __init__(self, message: str, *, path: str | os.PathLike[str] | None = None, variable: str | None = None):
         super().__init__(message)
         self.message = message
-        self.path = decoded(path)
+        self.path = _shown(path)
         self.variable = variable
 
     def at(self, *, path: str | os.PathLike[str] | None = None, variable: str | None = None) -> DsError:
         """Fill in where it happened, unless a layer below already did."""
-        self.path = self.path or decoded(path)
+        self.path = self.path or _shown(path)
         self.variable = self.variable if self.variable is not None else variable
         return self
 
@@ -165,11 +165,10 @@ def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFo
     if name is not None and error.strerror == os.strerror(errno.ENOENT):
         folder = os.path.dirname(os.path.realpath(name) if os.path.islink(name) else name)
         if is_address(name):
+            error.filename = plain_path(name)
             if "://" in name:
-                error.filename = plain_name(name)
                 error.strerror = f"addresses are not {'written' if is_output else 'read'} here"
             else:
-                error.filename = plain_name(name.replace(":/", "://", 1)).replace("://", ":/", 1)
                 error.strerror = "give an address as text: a Path has one of its slashes less"
         elif is_output and folder and not os.path.exists(folder):
             error.strerror = f"the folder {folder} does not exist"
@@ -208,6 +207,26 @@ def plain_name(url: str) -> str:
     ('https://host/a.ds', 'zip://a.ds::https://host/p.zip', 'ftp://host/a.ds')
     """
     return "::".join(map(_plain_link, links_of(url)))
+
+
+def plain_path(path: str) -> str:
+    """Return a path for messages. If it is an address, with all of its slashes or as a Path has it, see `plain_name`.
+
+    Examples
+    --------
+    >>> plain_path("folder/https:/me:secret@host/a.ds?token=1")
+    'folder/https:/host/a.ds'
+    """
+    found = re.search(rf"(?:^|/)({'|'.join(SCHEMES)}):/", path)
+    if found is None or "://" in path:
+        return plain_name(path)
+    address = plain_name(f"{found[1]}://{path[found.end() :]}")
+    return path[: found.start(1)] + address.replace("://", ":/", 1)
+
+
+def _shown(path: object) -> str | None:
+    name = decoded(path)
+    return plain_path(name) if name is not None and is_address(name) else name
 
 
 def _plain_link(url: str) -> str:

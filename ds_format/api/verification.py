@@ -20,7 +20,7 @@ from ..base.text import unescape
 from ..body import path_text
 from ..dataset import META, dims
 from ..drivers.base import ERROR, WARNING, OtherFormatError, Problem, Source
-from ..errors import DsError, FormatError, explained
+from ..errors import DsError, FormatError, explained, plain_path
 from ..views.subset import Input, Path, item_size, memory_size
 
 
@@ -76,7 +76,7 @@ def verify(
 
 
 def _verified(where: Path, strict: bool, checksum: bool, progress: Progress | None) -> list[Problem]:
-    found = _Findings(path_text(where))
+    found = _Findings(plain_path(path_text(where)))
     source = None
     with found.of(None):
         source = _opened(where, found, strict, progress)

@@ -22,7 +22,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NoReturn, Self
 
-from ..errors import UnsupportedError, explained
+from ..errors import UnsupportedError, explained, plain_name
 from ..kernels.files.names import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
@@ -135,7 +135,8 @@ def name_of(thing: Any) -> str:
     """Return the name of a file object or buffer for messages; its type in angle brackets if it has none."""
     name = getattr(thing, "name", None)
     if isinstance(name, (str, bytes)):
-        return os.fsdecode(name)
+        text = os.fsdecode(name)
+        return plain_name(text) if "://" in text else text
     return f"<{type(thing).__name__}>"
 
 

@@ -275,6 +275,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.server.owner.closed(self.connection)
         with contextlib.suppress(ConnectionError):  # the client has gone
             super().finish()
+        self.rfile.close()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""

@@ -9,6 +9,7 @@ import os
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import ds_format as ds
+from ds_format.drivers import located
 
 from . import server as behaviours
 from .server import Answer, Next, Request, Server, basic
 
 urllib3: Any = pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
 
+from ds_format.body.remote.filesystems import file_system  # noqa: E402 - only where urllib3 is
 from ds_format.body.remote.sessions import session_of  # noqa: E402 - only where urllib3 is
 from ds_format.body.remote.urls import WebUrl, parse_url, redirected  # noqa: E402
 
@@ -73,6 +76,7 @@ PIECES = [
     *("\t", "\n", "\r", " ", "\x00", "\x7f", "\xa0", "\xad", "\u200b", "\ud800", "\uff45vil.test", "℀"),
 ]
 FORMS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text()
+MASKS = {"a": 0, "b": 1}
 BASE = "http://good.test:2/x"
 
 
@@ -244,3 +248,50 @@ def test_headers_are_sent_as_they_are(files: dict[str, bytes], serve: Serve) -> 
     assert set(server.received("Cookie", "127.0.0.1")) == {"a=b; c=d"}
     assert set(server.received("X-Number", "127.0.0.1")) == {"5"}
     assert base64.b64encode(server.received("X-Bytes", "127.0.0.1")[0].encode("latin-1")) == b"Y2Fm6Q=="
+
+
+def test_masks_are_kept_for_the_file_that_they_are_of(serve: Serve, tmp_path: Path) -> None:
+    """Handles keep masks. Two files may differ in nothing but their query, and have the same size and version."""
+    files = {}
+    for name, missing in MASKS.items():
+        x = np.ma.MaskedArray(np.arange(42_000.0), np.arange(42_000) % 3 == missing)
+        ds.write(tmp_path / "x.ds", {"x": x})
+        files[name] = (tmp_path / "x.ds").read_bytes()
+
+    def chosen(request: Request, answer: Next) -> Answer:
+        return answer(replace(request, path=request.query)).having(ETag='"1"')
+
+    server = serve(files, chosen)
+    for _ in range(2):
+        for name, missing in MASKS.items():
+            with ds.open(server.url(f"x.ds?{name}")) as file:
+                opened: Any = file["x"].handle()
+            handle = replace(opened, known=())
+            assert np.ma.getmaskarray(handle[3:6]).tolist() == [i == missing for i in range(3)]
+
+
+def test_tokens_of_dask_differ_with_the_options() -> None:
+    tokenize = pytest.importorskip("dask.base").tokenize
+    address, other = "https://host/x.ds", {"token": "b"}
+    tokens = [tokenize(located(address, options)) for options in (None, {"token": "a"}, other, other)]
+    assert len(set(tokens)) == 3 and tokens[2] == tokens[3]
+    fsspec = pytest.importorskip("fsspec")
+    obstore = pytest.importorskip("obstore")
+    stores = [obstore.store.MemoryStore(), obstore.store.MemoryStore(), fsspec.filesystem("memory")]
+    assert len({tokenize(located("x.ds", store=store)) for store in stores}) == 3
+
+
+def test_file_systems_are_shared_by_values_alone() -> None:
+    pytest.importorskip("fsspec")
+
+    class User:
+        def __repr__(self) -> str:
+            return "a user"
+
+    for url in ("memory://x.ds", "filecache::memory://x.ds"):
+        values, one, two = (
+            file_system(url, {"memory": {"user": user}, "user": user} if "::" in url else {"user": user})[0]
+            for user in ("a user", User(), User())
+        )
+        assert one is not two
+        assert (values is file_system(url, {"user": "a user"})[0]) == ("::" not in url)

@@ -11,7 +11,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,18 +136,24 @@ SPARE = 16 << 20
 """Bytes that a server may get rid of in the buffers of sockets, and that a small read may take of memory."""
 
 
-def without_end(piece: bytes = bytes(1 << 16), pause: float = 0.0) -> Iterator[bytes]:
-    """Yield the same bytes as long as they are taken."""
-    while True:
-        time.sleep(pause)
-        yield piece
+@dataclass(frozen=True)
+class WithoutEnd:
+    """The same bytes as long as they are taken, for each request anew."""
+
+    piece: bytes = bytes(1 << 16)
+    pause: float = 0.0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            time.sleep(self.pause)
+            yield self.piece
 
 
 def endless(status: int, body: bytes = b"", more: Iterable[bytes] | None = None, **headers: str) -> Behaviour:
     """Answer with a body that does not end. Without a length in the headers, it is that until the connection ends."""
 
     def behaviour(request: Request, answer: Next) -> Answer:
-        given = Answer(status, body, {"Connection": "close"}, more=without_end() if more is None else more)
+        given = Answer(status, body, {"Connection": "close"}, more=WithoutEnd() if more is None else more)
         return given.having(**{"Content_Length": "", **headers})
 
     return behaviour
@@ -159,7 +165,7 @@ ENDLESS: dict[str, tuple[Callable[[], Behaviour], str]] = {
     "announced": (lambda: endless(200, Content_Length=str(10**15)), "1000000000000000 bytes, more than 1000000"),
     "digits": (lambda: endless(200, Content_Length="9" * 5000), "more than 1000000 bytes"),
     "chunked": (
-        lambda: endless(200, more=without_end(CHUNK), Transfer_Encoding="chunked"),
+        lambda: endless(200, more=WithoutEnd(CHUNK), Transfer_Encoding="chunked"),
         "more than 1000000 bytes",
     ),
     "large chunk": (
@@ -174,7 +180,7 @@ ENDLESS: dict[str, tuple[Callable[[], Behaviour], str]] = {
     "short 206": (lambda: endless(206, Content_Range="bytes 0-99/100"), "no known file format|not a ds file"),
     "302": (lambda: endless(302, Location="/x.ds"), "more than 10 redirects"),
     "302 chunked": (
-        lambda: endless(302, more=without_end(CHUNK), Transfer_Encoding="chunked", Location="/x.ds"),
+        lambda: endless(302, more=WithoutEnd(CHUNK), Transfer_Encoding="chunked", Location="/x.ds"),
         "more than 10 redirects",
     ),
     "404": (lambda: endless(404), "HTTP status 404"),
@@ -185,7 +191,7 @@ ENDLESS: dict[str, tuple[Callable[[], Behaviour], str]] = {
         "more than 1000000 bytes",
     ),
     "gzip without end": (
-        lambda: endless(200, b"", without_end(gzip.compress(bytes(1 << 20))), Content_Encoding="gzip"),
+        lambda: endless(200, b"", WithoutEnd(gzip.compress(bytes(1 << 20))), Content_Encoding="gzip"),
         "more than 1000000 bytes",
     ),
     "brotli": (lambda: endless(200, Content_Encoding="br"), r"compressed \(br\)"),
@@ -231,9 +237,9 @@ def test_a_whole_file_in_place_of_a_range_is_skipped(files: dict[str, bytes], se
 
 
 TRICKLES: dict[str, Callable[[], Behaviour]] = {
-    "body": lambda: endless(200, more=without_end(b"x", 0.05)),
-    "range": lambda: endless(206, more=without_end(b"x", 0.05), Content_Range="bytes 0-999999/1000000"),
-    "chunks": lambda: endless(200, more=without_end(b"1\r\nx\r\n", 0.05), Transfer_Encoding="chunked"),
+    "body": lambda: endless(200, more=WithoutEnd(b"x", 0.05)),
+    "range": lambda: endless(206, more=WithoutEnd(b"x", 0.05), Content_Range="bytes 0-999999/1000000"),
+    "chunks": lambda: endless(200, more=WithoutEnd(b"1\r\nx\r\n", 0.05), Transfer_Encoding="chunked"),
 }
 
 

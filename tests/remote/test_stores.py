@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,9 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 from ds_format.body import Address
+from ds_format.body.remote.filesystems import SystemStore
 
-from .server import Answer, Next, Request, Server
+from .server import Answer, Next, Request, Server, without_ranges
 
 if TYPE_CHECKING:
     from .bucket import Bucket
@@ -232,6 +235,30 @@ def test_chains_of_fsspec(data: bytes, tmp_path: Path, serve: Serve) -> None:
     assert os.listdir(tmp_path / "cache")
     ds.read(f"simplecache::{server.url('x.ds')}", "n", storage_options=options)
     assert all(request.method == "HEAD" or request.range == (0, 1) for request in server.requests), server.ranges
+
+
+def test_a_file_system_that_ignores_ranges(data: bytes, serve: Serve) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    system = fsspec.filesystem("http", skip_instance_cache=True)
+    np.testing.assert_array_equal(ds.read(serve({"x.ds": data}).url("x.ds"), store=system)["x"], GRID)
+    server = serve({"x.ds": data}, without_ranges)
+    np.testing.assert_array_equal(ds.read(server.url("x.ds"), store=system)["x"], GRID)
+    with pytest.raises(OSError, match=rf"found {len(data)} bytes, expected 100: the server may not support ranges"):
+        SystemStore(system, server.url("x.ds")).get(100, 200)
+
+
+def test_a_bucket_whose_answers_do_not_end(data: bytes, serve: Serve) -> None:
+    obstore = pytest.importorskip("obstore")
+
+    def endless(request: Request, answer: Next) -> Answer:
+        given = dated(request, answer)
+        return replace(given, more=itertools.repeat(bytes(1 << 16))).having(Content_Length=str(10**12))
+
+    server = serve({"x.ds": data}, endless)
+    store = obstore.store.from_url(server.url(), client_options={"allow_http": True})
+    np.testing.assert_array_equal(ds.read("x.ds", store=store)["x"], GRID)
+    assert server.sent < 64 << 20
 
 
 def test_an_unknown_scheme() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import UnsupportedError, links_of, plain_name, split_query
-from .. import Address, name_of
+from .. import Address, name_of, suffix_of
 from ..body import Body, MemoryBody
 from ..stamp import Stamp
 from ..target import write_whole
@@ -102,7 +102,7 @@ class UrlAddress(RemoteAddress):
         return UrlAddress.of, (self.url, self.options)
 
     def __dask_tokenize__(self) -> Any:
-        return "UrlAddress", self.url, sorted(self.options)
+        return "UrlAddress", self.url, self.options
 
     @classmethod
     def of(cls, url: str, options: Mapping[str, Any] | None) -> UrlAddress:
@@ -159,7 +159,7 @@ class StoreAddress(RemoteAddress):
     """A path in a store with the interface of obspec, or in a file system of fsspec. Picklable if the store is."""
 
     container: Any = field(repr=False, hash=False)
-    path: str
+    path: str = field(repr=False)
     name: str
     suffix: str
     _kept: list[Body] = field(default_factory=list, repr=False, compare=False)
@@ -168,12 +168,12 @@ class StoreAddress(RemoteAddress):
         return StoreAddress.of, (self.container, self.path)
 
     def __dask_tokenize__(self) -> Any:
-        return "StoreAddress", repr(self.container), self.path
+        return "StoreAddress", self.container, self.path
 
     @classmethod
     def of(cls, container: Any, path: str) -> StoreAddress:
         """Return the address of a path in a store."""
-        return cls(container, path, path, os.path.splitext(path)[1].lower())
+        return cls(container, path, plain_name(path), suffix_of_url(path) if "://" in path else suffix_of(path))
 
     def store(self) -> Store:
         """Return access to the file."""

@@ -9,7 +9,7 @@ from typing import Any
 from ...base.optional import library
 from ...errors import plain_name
 from .settings import current
-from .stores import EXTRA, Answer, FileRecord, interruptible, mapped, refused
+from .stores import EXTRA, Answer, FileRecord, call_library, interruptible
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "abfs", "abfss": "abfss"}
 """Schemes of addresses of buckets, and those that obstore knows for them."""
@@ -63,12 +63,13 @@ def bucket_store(url: str, options: Mapping[str, Any], timeout: float | None = N
     client: dict[str, Any] = {"timeout": seconds, "connect_timeout": seconds, **config.pop("client_options", {})}
     if str(config.get("endpoint", config.get("base_url", ""))).startswith("http://"):
         client["allow_http"] = True
-    try:
+
+    def connect() -> Any:
         address = f"{known}://{bucket}"
         # requests are repeated by us, within the time allowed
-        store = obstore.from_url(address, client_options=client, retry_config={"max_retries": 0}, **config)
-    except Exception as error:
-        raise refused(error, plain_name(url)) from error
+        return obstore.from_url(address, client_options=client, retry_config={"max_retries": 0}, **config)
+
+    store = call_library({**config, "url": url}, connect, plain_name(url))
     return store, path
 
 
@@ -111,10 +112,7 @@ def objects_below(store: Any, path: str, *, recursive: bool) -> Iterator[FileRec
             return [one for some in store.list(top or None) for one in some]
         return store.list_with_delimiter(top or None)["objects"]
 
-    try:
-        found = interruptible(listed)
-    except Exception as error:
-        raise mapped(error) from error
+    found = call_library(store, lambda: interruptible(listed))
     for one in found:
         name = one["path"][start:]
         if name and not name.endswith("/") and (recursive or "/" not in name):
@@ -161,22 +159,28 @@ class ObjectStore:
     def _get(self, span: tuple[int, int]) -> Answer:
         result = self._store.get(self._path, options={"range": span})
         facts = _size_and_version(result.meta)  # obstore 0.6 has none after the bytes were taken
-        return Answer(memoryview(_buffer(result)), *facts)
+        most = span[1] - span[0]
+        return Answer(memoryview(_buffer(result, most))[:most], *facts)
 
     def _meta(self) -> Answer:
         head = getattr(self._store, "head", None)
         meta = self._store.get(self._path).meta if head is None else head(self._path)
         return Answer(b"", *_size_and_version(meta))
 
-    @staticmethod
-    def _answer(request: Callable[[], Answer]) -> Answer:
-        try:
-            return interruptible(request)
-        except Exception as error:
-            raise mapped(error) from error
+    def _answer(self, request: Callable[[], Answer]) -> Answer:
+        return call_library(self._store, lambda: interruptible(request))
 
 
-def _buffer(result: Any) -> Any:
+def _buffer(result: Any, most: int) -> Any:
+    """Return the bytes of a result. obstore passes on all bytes that a server sends, so these are counted."""
+    if hasattr(result, "stream"):
+        pieces, size = [], 0
+        for piece in result.stream():
+            pieces.append(piece)
+            size += len(piece)
+            if size >= most:
+                break
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
     data = result.bytes() if hasattr(result, "bytes") else result.buffer()
     return data if isinstance(data, (bytes, bytearray, memoryview)) else memoryview(data)
 

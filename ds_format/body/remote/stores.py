@@ -19,6 +19,13 @@ EXTRA = "ds-format-cython[remote]"
 FIRST_PAUSE = 0.1
 """Seconds before the first repetition of a request; each later pause has twice the length."""
 
+SECRET = re.compile(
+    "secret|token|pass|key|auth|credential|sas|cookie|header|connection_string|signature", re.IGNORECASE
+)
+"""Names of options whose values are secret."""
+SHORTEST = 4
+"""Characters of a secret that is replaced in messages. A shorter one is part of other words."""
+
 T = TypeVar("T")
 
 
@@ -162,6 +169,15 @@ def key_of(options: Any) -> Any:
     return _Held(options)
 
 
+def has_only_values(options: Any) -> bool:
+    """Return whether options consist of values, with no object that may have a state."""
+
+    def is_value(key: Any) -> bool:
+        return all(map(is_value, key)) if isinstance(key, (tuple, frozenset)) else not isinstance(key, _Held)
+
+    return is_value(key_of(options))
+
+
 def interruptible(call: Callable[[], T]) -> T:
     """Call a function of a library that does not notice Ctrl-C: in another thread if this is the main one.
 
@@ -195,13 +211,19 @@ def _described(error: OSError, name: str, what: str) -> OSError:
     return OSError(error.errno or errno.EIO, f"{what}: {message}", name)
 
 
-def mapped(error: Exception) -> OSError:
+def mapped(error: Exception, options: Any = None) -> OSError:
     """Return the error for the user in place of an exception of a library, by the names of its classes.
 
     Each library has its own tree of exceptions, of which not all are OSErrors.
+
+    Parameters
+    ----------
+    error : Exception
+    options : mapping, optional
+        Options of the library, whose secrets the message must not contain.
     """
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
-    message = first_line(error)
+    message = first_line(error, options)
     if "Exists" in kinds:
         return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     if "NotFound" in kinds or "NoSuch" in message or "404 Not Found" in message:
@@ -213,23 +235,78 @@ def mapped(error: Exception) -> OSError:
     return TemporaryFailure(message)
 
 
-def refused(error: Exception, name: str) -> OSError:
-    """Return the error for the user in place of an exception of a library that does not take an address or its options.
+def call_library(library: Any, call: Callable[[], T], name: str | None = None) -> T:
+    """Call a function of a library, and raise the errors for the user in place of its exceptions; see `mapped`.
 
     Parameters
     ----------
-    error : Exception
-    name : str
-        The address, for messages.
+    library : object
+        The options, or the store or file system that may have them. Messages do not contain secrets in them.
+    call : callable
+    name : str, optional
+        The address, if the library is to accept it and the options: there is no use in trying that again.
     """
-    found = mapped(error)
-    return OSError(found.errno or getattr(error, "errno", None) or errno.EINVAL, found.strerror or str(found), name)
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - libraries have errors of their own
+        options = library if isinstance(library, Mapping) else _options_of(library)
+        found, cause = mapped(error, options), cause_of(error, options)
+        if name is not None:
+            number = found.errno or getattr(error, "errno", None) or errno.EINVAL
+            found = OSError(number, found.strerror or str(found), name)
+    raise found from cause  # after the block, so that it has no context, which has secrets and may be pickled with it
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first line of the message of an exception, or its kind if there is none.
+def _options_of(library: Any) -> Any:
+    return getattr(library, "storage_options", None) or getattr(library, "config", None)
+
+
+def first_line(error: BaseException, options: Any = None) -> str:
+    """Return the first line of the message of an exception without secrets, or its kind if there is none.
 
     Libraries add further lines for developers, in which there may be whole requests with signatures.
     """
-    line = str(error).strip().partition("\n")[0]
-    return re.sub(r"(?<=\w)\?[^\s'\")]+", "", line) or type(error).__name__
+    return _without_secrets(str(error).strip().partition("\n")[0], options) or type(error).__name__
+
+
+def cause_of(error: BaseException, options: Any = None) -> BaseException | None:
+    """Return an exception, as the cause that a traceback shows of another one; None if it shows secrets.
+
+    Parameters
+    ----------
+    error : BaseException
+    options : mapping, optional
+        Options of the library that raised it.
+    """
+    shown: BaseException | None = error
+    while shown is not None:
+        if _without_secrets(str(shown), options) != str(shown):
+            return None
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+    return error
+
+
+def _without_secrets(text: str, options: Any) -> str:
+    text = re.sub(r"(?<=\S)\?[^\s'\")]+", "", re.sub(r"(?<=://)[^\s/?#@]*@", "", text))
+    for secret in sorted(_secrets_in(options), key=len, reverse=True):
+        text = text.replace(secret, "...")
+    return text
+
+
+def _secrets_in(options: Any, *, is_secret: bool = False) -> set[str]:
+    """Return the values of options whose names call them secret, and users and passwords of addresses."""
+    if isinstance(options, Mapping):
+        each = [
+            _secrets_in(value, is_secret=is_secret or bool(SECRET.search(str(name)))) for name, value in options.items()
+        ]
+        return set().union(*each)
+    if isinstance(options, (list, tuple)):
+        return set().union(*(_secrets_in(value, is_secret=is_secret) for value in options))
+    if not isinstance(options, str):
+        return set()
+    is_file = options.endswith(".json") or os.path.exists(options)  # a file of credentials is named
+    found = {options} if is_secret and not is_file else set()
+    before, mark, _ = options.partition("://")[2].rpartition("@")
+    if mark:
+        found |= {before, *re.split("[:/@?#]", before)}
+    return {one for one in found if len(one) >= SHORTEST}

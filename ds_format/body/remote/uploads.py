@@ -17,7 +17,7 @@ from ...base.optional import library
 from ...errors import UnsupportedError
 from ...kernels.files.names import temporary_name
 from .settings import current
-from .stores import EXTRA, mapped, repeated
+from .stores import EXTRA, call_library, repeated
 
 MAX_PARTS = 9_000
 """Parts of an upload to a bucket; S3 allows 10,000."""
@@ -65,10 +65,7 @@ def to_store(store: Any, path: str, file: str, name: str, *, create: bool) -> No
     def put() -> None:
         # the store takes blocks in this thread, where an interrupt from the keyboard ends the upload
         blocks = blocks_of(file) if size > current().piece else b"".join(blocks_of(file))
-        try:
-            store.put(path, blocks, **options)
-        except Exception as error:
-            raise mapped(error) from error
+        call_library(store, lambda: store.put(path, blocks, **options))
 
     repeated(put, name, f"upload of {size} bytes")
 
@@ -78,24 +75,21 @@ def to_file_system(system: Any, path: str, file: str, name: str, *, create: bool
     size = os.stat(file).st_size
 
     def put() -> None:
+        if create and system.exists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        if not _renames(system):
+            _put(system, path, file, size)
+            return
+        temporary = temporary_name(path)
         try:
-            if create and system.exists(path):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-            if not _renames(system):
-                _put(system, path, file, size)
-                return
-            temporary = temporary_name(path)
-            try:
-                _put(system, temporary, file, size)
-                system.mv(temporary, path)
-            except BaseException:
-                with contextlib.suppress(Exception):
-                    system.rm_file(temporary)
-                raise
-        except Exception as error:
-            raise mapped(error) from error
+            _put(system, temporary, file, size)
+            system.mv(temporary, path)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                system.rm_file(temporary)
+            raise
 
-    repeated(put, name, f"upload of {size} bytes")
+    repeated(lambda: call_library(system, put), name, f"upload of {size} bytes")
 
 
 def _put(system: Any, path: str, file: str, size: int) -> None:

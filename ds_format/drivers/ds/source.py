@@ -343,4 +343,4 @@ class DsHandle(PositionedHandle):
         if not isinstance(self.path, Address):
             return _kept, (self.stamp, os.stat(self.path).st_ctime_ns)
         # without a version, a file that was replaced is not recognised
-        return (_kept, (self.stamp, os.fspath(self.path))) if self.stamp.digest else (KeptDecoders(), None)
+        return (_kept, (self.stamp, self.path)) if self.stamp.digest else (KeptDecoders(), None)
