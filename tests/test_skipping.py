@@ -35,7 +35,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         with netCDF4.Dataset(path, "w") as file:
             file.createDimension("t", 2)
             file.createVariable("x", "f8", ("t",))[:] = [0, 1]
-            file.createVariable("c", file.createCompoundType(RECORD, "complex"), ("t",))
+            file.createVariable("c", file.createVLType("f8", "ragged"), ("t",))
     return path
 
 
