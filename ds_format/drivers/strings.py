@@ -33,6 +33,34 @@ def joined(characters: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(characters).view(f"S{length}").reshape(characters.shape[:-1])
 
 
+def characters(strings: NDArray[Any], length: int) -> NDArray[Any]:
+    """Cut byte strings into characters, padded with NULs.
+
+    Parameters
+    ----------
+    strings : (...) object array of bytes
+
+    Returns
+    -------
+    (..., length) array of S1
+
+    Raises
+    ------
+    UnsupportedError
+        If a string is too long.
+    """
+    longest = max_length(strings)
+    if longest > length:
+        raise UnsupportedError(
+            f"found a string of {longest} bytes, expected at most the {length} of its dimension in the file "
+            '(property ".netcdf", which may be removed)'
+        )
+    if not length:
+        return np.zeros((*strings.shape, 0), dtype="S1")
+    fixed = np.ascontiguousarray(strings.astype(f"S{length}"))
+    return fixed.view("S1").reshape(*strings.shape, length)
+
+
 def as_objects(block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return strings, or one string, of any type as an object array, and the mask of missing ones (or None)."""
     if isinstance(block, (str, bytes)):

@@ -136,7 +136,10 @@ def _typed(name: str, variable: Variable, marked: Type | None, prepared: Prepare
     if data.dtype.kind not in "OUT" or (is_chunked and data.dtype.kind == "U"):
         return data  # byte strings keep their width
     told = {"unicode": str, "str": bytes, "bool": bool}.get(marked.name) if marked is not None else None
-    element = coders.element_of(data.dtype) or told or (str if variable.encoding.get("dtype") is str else None)
+    stored = variable.encoding.get("dtype")
+    if stored == "S1":  # which tells it if all are null
+        stored = str if "_Encoding" in variable.encoding else bytes
+    element = coders.element_of(data.dtype) or told or (stored if stored in (str, bytes) else None)
     if is_chunked and element is not None:
         from .parallel import typed_arrays
 
@@ -306,8 +309,12 @@ def _finish_strings(name: str, prepared: Prepared, coded: Variable, attributes: 
         encoding = {**coded.encoding, "dtype": "S1"}
         plain = Variable(coded.dims, np.asarray(values), attributes, encoding, fastpath=True)
         encoded = _CHARACTERS[0].encode(plain, name=name)
-        cut = _CHARACTERS[1].encode(encoded, name=name)
-        char = {"dim": str(cut.dims[-1]), "size": int(cut.shape[-1])}
+        was_single = setting(prepared.given.encoding.get(NETCDF), "char", dict) == {}
+        if was_single and max(map(len, encoded.values.flat), default=0) <= 1:
+            char = {}
+        else:
+            cut = _CHARACTERS[1].encode(encoded, name=name)
+            char = {"dim": str(cut.dims[-1]), "size": int(cut.shape[-1])}
         values, attributes = encoded.data, dict(encoded.attrs)
         null = None if null is None else np.asarray(null)
     element = coders.element_of(values.dtype)
@@ -492,7 +499,7 @@ def _entry(given: Variable, coded: Coded, growing: list[str]) -> dict[str, Any]:
     attributes = _attributes(coded.attributes)
     entry: dict[str, Any] = {".dims": dims, ".size": shape, ".type": coded.type, ".missing": coded.missing}
     grows = [dim in growing for dim in dims]
-    if coded.char is not None:
+    if coded.char:
         shape, grows = [*shape, coded.char["size"]], [*grows, False]
     entry.update(records_of(given.encoding, shape, grows, char=coded.char, entry={**entry, **attributes}))
     return {**entry, **attributes}

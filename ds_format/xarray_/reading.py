@@ -110,14 +110,19 @@ class Characters:
         Name of the variable, for messages.
     length : int or None
         Length of strings that are shown as arrays of characters; None: strings are single characters.
+    fill : object
+        Shown for missing characters.
     """
 
     name: str
     length: int | None
+    fill: Any
 
     def __call__(self, values: Any) -> NDArray[Any]:
         """Return an array of S1, with one more dimension unless strings are single characters."""
         strings = as_array(values)
+        if isinstance(strings, np.ma.MaskedArray):
+            strings = strings.filled(self.fill)
         length = 1 if self.length is None else self.length
         longest = max(map(len, strings.flat), default=0)
         if longest > length:
@@ -291,8 +296,12 @@ class _Store(AbstractDataStore):
             return self._structured(names, entry, readable, attributes)
         record = storage.record_of(entry)
         characters = setting(record, "char", dict)
-        if characters is not None and entry.get(".type") == "str" and not readable.missing:
-            return self._characters(name, names, characters, entry, readable, attributes)
+        if characters is not None and entry.get(".type") == "str":
+            fill = attributes.get(FILL_ATTRIBUTE)
+            if isinstance(fill, str):  # bytes, as the netCDF4 library has it
+                attributes = {**attributes, FILL_ATTRIBUTE: np.bytes_(fill.encode("utf-8", "surrogateescape"))}
+            if isinstance(fill, str) or not readable.missing:  # xarray decodes what is missing
+                return self._characters(name, names, characters, entry, readable, attributes)
         times = bool(options.decode_times)
         found = masked_view(
             name,
@@ -326,7 +335,8 @@ class _Store(AbstractDataStore):
         dim = record.get("dim")
         length = setting(record, "size", int) if isinstance(dim, str) else None
         names = [*names, str(dim)] if length is not None else names
-        array = LazyArray(readable, Characters(name, length), np.dtype("S1"), length)
+        fill = attributes.get(FILL_ATTRIBUTE)
+        array = LazyArray(readable, Characters(name, length, fill), np.dtype("S1"), length)
         encoding = {"dtype": array.dtype, **storage.encoding_of(entry, array.shape), **self._source}
         return _lazy(names, array, attributes, encoding)
 

@@ -35,6 +35,10 @@ def make(path):
         put(file, "words", "S1", ("i", "n"), characters("ä".encode(), b"b", b"", b"c"))
         file["words"]._Encoding = "utf-8"
         put(file, "letter", "S1", (), b"x")
+        put(file, "no_letter", "S1", (), b"x", fill=b"x")
+        put(file, "marks", "S1", ("i",), characters(b"1 X")[0, :4], fill=b" ")
+        put(file, "blanks", "S1", ("i", "n"), characters(b"a  b", b"     ", b"", b" "), fill=b" ")
+        put(file, "reanalysis", "f4", ("i",), [2629, -9, 3, np.nan], fill=-9, scale_factor=0.1)
         put(file, "text", str, ("i",), np.array(["a", "", "ä", "long"], object))
         put(file, "flags", "i1", ("i",), [1, 0, 1, 1])
         file["flags"].setncattr("dtype", "bool")

@@ -76,6 +76,21 @@ def test_a_converted_file_is_what_the_netcdf_file_is(tmp_path, options, name):
         same_encoding(expected, found)
 
 
+@pytest.mark.parametrize("name", ["a.ds", "a.nc"])
+@pytest.mark.parametrize("encoding", [{}, {"_Encoding": "utf-8"}])
+def test_characters_named_like_their_dimension(tmp_path, name, encoding):
+    """Decoded to text they are no longer the bytes that mean missing."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("code", 3)
+        nc_files.put(file, "code", "S1", ("code",), np.array([b"a", b"X", b"b"]), fill=b"X", **encoding)
+    ds.convert(path, tmp_path / "a.ds")
+    with xr.open_dataset(path, engine="netcdf4") as expected:
+        found = xr.open_dataset(tmp_path / name, engine="ds")
+        assert repr(found["code"].values.tolist()) == repr(expected["code"].values.tolist())
+        assert repr(found["code"].encoding["_FillValue"]) == repr(expected["code"].encoding["_FillValue"])
+
+
 @pytest.mark.parametrize("kind", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
 def test_chunks_and_threads_of_a_netcdf_file(tmp_path, kind):
     pytest.importorskip("dask", reason="dask is not installed")

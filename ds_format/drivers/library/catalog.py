@@ -98,8 +98,8 @@ class FileVariable(NamedTuple):
     chunk: tuple[int, ...] | None
     sentinels: Sentinels
     """In the type of the file."""
-    mark: str | None
-    """Text that marks a missing string."""
+    mark: str | bytes | None
+    """Text, or the bytes of characters, that mark a missing string."""
     is_decoded: bool = False
     """Whether the library returns text as `str`, not as the bytes of the file."""
     place: Any = None

@@ -181,8 +181,9 @@ class Reading(ABC):
                 raise error.at(path=self._path, variable=variable.name) from error.__cause__
         if variable.mark is None:
             return values
-        is_text = variable.type == "unicode"
-        mark: Any = variable.mark if is_text else variable.mark.encode("utf-8", "surrogatepass")
+        mark: Any = variable.mark
+        if variable.type != "unicode" and isinstance(mark, str):
+            mark = mark.encode("utf-8", "surrogatepass")
         mask = np.asarray(values == mark, dtype=bool)
         return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
 

@@ -5,7 +5,7 @@ Without missing values, nothing here needs NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..library.catalog import (
     Refused,
     dtype_of,
     joinable,
+    split,
     take_bool,
 )
 from .format import (
@@ -202,8 +203,8 @@ class VariableForm(NamedTuple):
     shape: tuple[int, ...]
     length: int | None
     """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
-    mark: str | None
-    """Text that marks a missing string."""
+    mark: str | bytes | None
+    """Text, or the bytes of characters, that mark a missing string."""
     record: dict[str, Any]
     """The property `.netcdf`; see `format`."""
     marker: dict[str, Any]
@@ -233,7 +234,8 @@ def form_of(described: DescribedVariable, joins: Collection[str]) -> VariableFor
     if code == BOOL_CODE and take_bool(attributes):
         type_name, kind = "bool", "bool"
     record: dict[str, Any] = {}
-    length = mark = None
+    length: int | None = None
+    mark: str | bytes | None = None
     if kind == "char":
         # text of this package is always joined: only it has these marks
         is_joined = bool(shape) and (dims[-1] in joins or not marker.keys().isdisjoint(("type", "missing")))
@@ -254,6 +256,8 @@ def form_of(described: DescribedVariable, joins: Collection[str]) -> VariableFor
     if kind in KINDS_OF_STRINGS:
         given = marker.get("missing")
         mark = given if isinstance(given, str) else None
+        if mark is None and (type_name, kind) == CHARACTERS:
+            mark = character_fill(attributes)
     return VariableForm(type_name, kind, list(dims), shape, length, mark, record, marker)
 
 
@@ -278,6 +282,29 @@ def properties_of(form: VariableForm, attributes: dict[str, Any], *, may_be_miss
     for key, value in attributes.items():
         properties[escape(key) if key[:1] in ESCAPED else key] = value
     return properties
+
+
+CHARACTERS = ("str", "char")
+"""ds type and kind of byte strings that are stored as characters."""
+
+
+def character_fill(attributes: Mapping[str, Any]) -> bytes | None:
+    """Return the `_FillValue` of characters, which marks equal ones as missing; None: there is none.
+
+    Characters that are joined are missing if all of the string equals it, as in xarray: a blank is part of a name.
+
+    Parameters
+    ----------
+    attributes : dict
+        Unescaped name → value.
+    """
+    fill = attributes.get(missing.FILL_ATTRIBUTE)
+    if not isinstance(fill, str):
+        return None
+    try:
+        return fill.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # of JSON, and no byte of a file
+        return None
 
 
 @cache
@@ -323,23 +350,26 @@ class Uses:
     """
 
     def __init__(self, properties: Iterable[dict[str, Any]] = ()):
-        self.dims: set[str] = set()
+        self.dims: dict[str, None] = {}
+        self.characters: dict[str, None] = {}
+        """Dimensions along which characters are joined."""
         self.enums: set[str] = set()
         self.add(properties)
 
     def update(self, other: Uses) -> None:
         """Add what other variables use."""
         self.dims |= other.dims
+        self.characters |= other.characters
         self.enums |= other.enums
 
     def add(self, properties: Iterable[dict[str, Any]]) -> None:
         """Add what more variables use."""
         for each in properties:
             if each[".size"] is not None:
-                self.dims.update(each[".dims"])
+                self.dims.update(dict.fromkeys(each[".dims"]))
             if record := each.get(PROPERTY):
                 if char := record.get("char"):
-                    self.dims.add(char["dim"])
+                    self.characters[char["dim"]] = None
                 if "enum" in record:
                     self.enums.add(record["enum"]["name"])
 
@@ -349,12 +379,33 @@ def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dic
     record: dict[str, Any] = {}
     if file.format != DEFAULT_FORMAT:
         record["format"] = file.format
+    others = {name: size for name, size, _ in file.dimensions if name not in uses.dims and name not in uses.characters}
     found = {
         "unlimited": unlimited,
-        "dimensions": {name: size for name, size, _ in file.dimensions if name not in uses.dims},
+        "dimensions": others,
+        "order": order_of(file, [*dict.fromkeys((*uses.dims, *uses.characters, *others))]),
         "groups": [group.prefix.rstrip("/") for group in file.groups[1:]],
         "enums": [enum for name, enum in file.enums if name not in uses.enums],
         "strings": [group.prefix + name for group in file.groups for name in group.strings],
     }
     record.update({name: value for name, value in found.items() if value})
     return record
+
+
+def order_of(file: DescribedFile, written: list[str]) -> list[str]:
+    """Return the dimensions of a file if a copy would have them in another order; otherwise an empty list.
+
+    Parameters
+    ----------
+    file : DescribedFile
+    written : list of str
+        In the order in which a file is written without this setting; see `definition.plan_file`.
+    """
+    given = [name for name, _, _ in file.dimensions]
+    if len(file.groups) > 1:  # each of which has an order of its own
+        return given if sorted(given, key=_group_of) != sorted(written, key=_group_of) else []
+    return given if given != written else []
+
+
+def _group_of(name: str) -> str:
+    return split(name)[0]

@@ -15,7 +15,6 @@ from typing import Any
 
 import netCDF4
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
@@ -25,9 +24,10 @@ from ...model.settings import names, setting
 from ..base import Metadata
 from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
 from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
-from ..strings import as_bytes, max_length
+from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
+from .catalog import character_fill
 from .format import (
     CODES,
     DEFAULT_FORMAT,
@@ -43,34 +43,6 @@ from .format import (
     is_available,
     warn,
 )
-
-
-def characters(strings: NDArray[Any], length: int) -> NDArray[Any]:
-    """Cut byte strings into characters, padded with NULs.
-
-    Parameters
-    ----------
-    strings : (...) object array of bytes
-
-    Returns
-    -------
-    (..., length) array of S1
-
-    Raises
-    ------
-    UnsupportedError
-        If a string is too long.
-    """
-    longest = max_length(strings)
-    if longest > length:
-        raise UnsupportedError(
-            f"found a string of {longest} bytes, expected at most the {length} of its dimension in the file "
-            '(property ".netcdf", which may be removed)'
-        )
-    if not length:
-        return np.zeros((*strings.shape, 0), dtype="S1")
-    fixed = np.ascontiguousarray(strings.astype(f"S{length}"))
-    return fixed.view("S1").reshape(*strings.shape, length)
 
 
 def storable(item: Any, encoding: str = "utf-8", *, inner_nul: bool = True) -> bytes:
@@ -121,6 +93,8 @@ def plan_file(meta: Metadata) -> NetCDFPlan:
     for name, size in (setting(record, "dimensions", dict) or {}).items():
         if isinstance(size, int) and size >= 0:
             dimensions.setdefault(name, size)
+    order = dict.fromkeys((*names(record, "order"), *dimensions))
+    dimensions = {name: dimensions[name] for name in order if name in dimensions}
     # NetCDF has no fixed dimension of size 0
     unlimited = {name for name in names(record, "unlimited") if name in dimensions}
     unlimited |= {name for name, size in dimensions.items() if size == 0}
@@ -269,7 +243,7 @@ def known_facts(plan: VariablePlan, format: str) -> Facts | None:
     if plan.type is None or plan.total == 0:
         return None if plan.total else Facts(plan.type or "float64")
     if TYPES[plan.type].is_string:
-        return _known_strings(plan, plan.type, format) if plan.missing is False else None
+        return _known_strings(plan, plan.type, format)
     dtype = file_dtype(plan.type)
     if sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
         return Facts(plan.type, has_missing=bool(plan.missing))
@@ -284,11 +258,21 @@ def known_facts(plan: VariablePlan, format: str) -> Facts | None:
 def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | None:
     record = setting(plan.record, "char", dict)
     if record is None:
-        return Facts(type_name) if file_kind(type_name, format) == "string" else None
+        return Facts(type_name) if plan.missing is False and file_kind(type_name, format) == "string" else None
     char = char_dimension(plan)
-    if char is not None:
-        return Facts(type_name, length=char[1])
-    return Facts(type_name, length=1) if not record and not plan.shape else None
+    fill = _own_mark(plan)
+    if (plan.missing is False or fill is not None) and (char is not None or (not record and type_name == "str")):
+        length = 1 if char is None else char[1]
+        return Facts(type_name, plan.missing is not False, length=length, mark=fill or b"")
+    return None
+
+
+def _own_mark(plan: VariablePlan) -> bytes | None:
+    """Return the `_FillValue` of characters that are from a NetCDF file; None: there is none."""
+    if plan.type != "str" or setting(plan.record, "char", dict) is None:
+        return None
+    char, fill = char_dimension(plan), character_fill(plan.attributes)
+    return fill if fill is not None and len(fill) <= (1 if char is None else char[1]) else None
 
 
 @dataclass(slots=True)
@@ -406,15 +390,19 @@ class Definer:
         if kind == "char" and facts.type == "unicode":
             marker["type"] = "unicode"
             values[ENCODING_ATTRIBUTE] = "utf-8"
-        if facts.has_missing:
+        fill = _own_mark(plan)
+        if facts.has_missing and fill is None:
             marker["missing"] = facts.mark.decode()
+        elif kind == "char" and facts.type == "str":
+            fill = character_fill(values)
         options = self._options(plan, dims)
         if kind == "string":
             # the library compresses references to strings at most, and not everywhere
             options = {name: value for name, value in options.items() if name == "chunksizes"}
         variable = self._create(plan, "S1" if kind == "char" else str, dims, values, marker, options)
-        mark = facts.mark if facts.has_missing else None
-        return DefinedVariable(plan, variable, facts.type, kind, length, [], False, mark)
+        marks: missing.Sentinels = [] if fill is None else [np.bytes_(fill)]
+        mark = (facts.mark if fill is None else fill) if facts.has_missing else None
+        return DefinedVariable(plan, variable, facts.type, kind, length, marks, False, mark)
 
     def _define_numbers(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
         dtype = file_dtype(facts.type)

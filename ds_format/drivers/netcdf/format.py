@@ -22,7 +22,8 @@ a variable that differ from the default:
 ============== ==========================================================================================
 
 The record of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, of those that
-no variable has), `groups`, `enums` (without variables) and `strings`.
+no variable has), `order` (list of all dimensions, if variables have them in another order), `groups`, `enums` (without
+variables) and `strings`.
 """
 
 from __future__ import annotations

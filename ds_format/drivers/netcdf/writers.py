@@ -16,8 +16,9 @@ from ...model import missing
 from ...model.rounding import Rounding
 from ..library.plan import VariablePlan
 from ..library.sink import LibraryWriter
+from ..strings import as_objects, characters
 from .calls import Variable, fit_cache, release_cache
-from .definition import DefinedVariable, characters, storable
+from .definition import DefinedVariable, storable
 from .format import ENCODING_ATTRIBUTE, file_dtype
 
 
@@ -60,6 +61,9 @@ class VariableWriter(LibraryWriter[VariablePlan]):
             return self.byte_strings(block, functools.partial(storable, encoding=encoding, inner_nul=False))
         if kind == "char":
             raw = self.byte_strings(block, storable)
+            if self.sentinels:
+                mask = as_objects(block)[1]
+                self.count_clashes(raw, None if mask is None else mask.reshape(-1))
             return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
         values, gone = self.numbers(block)
         self.count_clashes(values, gone)

@@ -13,6 +13,9 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.library.catalog import joinable
+from ds_format.drivers.netcdf import NetCDFWarning
+
+from .files import leave_to_library
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "ds" / "of_0.1.0" / "joined_flags.ds"
 FLAGS = [b"A", b"", b"C"]
@@ -143,3 +146,65 @@ def test_a_file_of_0_1_0(tmp_path: Path) -> None:
     assert ds.read(tmp_path / "back.nc")["flag"].tolist() == [b"A", b"B", b"C"]
     with netCDF4.Dataset(tmp_path / "back.nc") as file:
         assert file["flag"].dimensions == ("time",)
+
+
+MARKED = [[b"1", b" "], [b" ", b" "], [b"X", b""]]
+MASK = [[False, True], [True, True], [False, False]]
+
+
+def make_marked(path: Path, kind: Any, n: int) -> np.ndarray[Any, Any]:
+    """Make a file as those of floats, with flags that are blank where there is no value; return the characters."""
+    raw = np.array(MARKED * n, "S1")
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("time", 3 * n)
+        file.createDimension("level", 2)
+        file.createDimension("length", 4)
+        file.createVariable("flag", "S1", ("time", "level"), fill_value=b" ")[:] = raw
+        file.createVariable("x", "f4", ("time", "level"))[:] = np.ones(raw.shape, "f4")
+        file.createVariable("name", "S1", ("time", "length"), fill_value=b" ")[:] = np.full((3 * n, 4), b" ")
+        for name, value in (("gone", b"X"), ("there", b"a")):
+            file.createVariable(name, "S1", (), fill_value=b"X")[...] = value
+    return raw
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize("n", [1, pytest.param(11_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("by_library", [False, True])
+def test_characters_equal_to_the_fill_value_are_missing(tmp_path: Path, kind: Any, n: int, by_library: bool) -> None:
+    path = tmp_path / "x.nc"
+    raw = make_marked(path, kind, n)
+    if by_library and kind == "NETCDF4":
+        leave_to_library(path)
+    with netCDF4.Dataset(path) as file:
+        expected = file["flag"][...]
+    assert np.ma.getmaskarray(expected).tolist() == MASK * n
+    ds.convert(path, tmp_path / "y.ds")
+    for source in (path, tmp_path / "y.ds"):
+        found = ds.read(source)
+        with ds.open(source) as file:
+            blocks = np.ma.concatenate([block.ravel() for block in file["flag"].blocks(1000)])
+            handle: Any = file["flag"].handle()
+            handled = handle[1:3]
+        for values in (found["flag"], blocks.reshape(expected.shape), ds.read_many([source], "flag")[0]["flag"]):
+            assert np.array_equal(np.ma.getmaskarray(values), np.ma.getmaskarray(expected))
+            assert values.compressed().tolist() == expected.compressed().tolist()
+        assert np.ma.getmaskarray(handled).tolist() == MASK[1:3]
+        assert ds.attrs(found, "flag") == {"_FillValue": " "}
+        assert found["name"].tolist() == [b"    "] * 3 * n  # a blank is part of a name
+        assert np.ma.is_masked(found["gone"]) and found["there"] == b"a"
+    both = ds.read_many([path, tmp_path / "y.ds"], dim="time")["flag"]
+    assert np.ma.getmaskarray(both).tolist() == MASK * n * 2
+    ds.convert(tmp_path / "y.ds", tmp_path / "z.nc")
+    with netCDF4.Dataset(tmp_path / "z.nc") as file, netCDF4.Dataset(path) as original:
+        file.set_auto_mask(False)
+        assert np.array_equal(file["flag"][...], raw)
+        assert (file["flag"].dimensions, file["flag"].__dict__) == (("time", "level"), {"_FillValue": b" "})
+        assert [*file.variables] == [*original.variables]
+
+
+def test_a_present_character_that_means_missing_in_a_file_is_told(tmp_path: Path) -> None:
+    entry = {".dims": ["t"], "_FillValue": " ", ".netcdf": {"char": {}}}
+    flags = np.ma.MaskedArray(np.array([b"a", b" ", b"c"], object), [False, False, True])
+    with pytest.warns(NetCDFWarning, match="\"x\": 1 present values equal b' ', which means missing"):
+        ds.write(tmp_path / "x.nc", {"x": flags, "y": np.arange(3), ".": {"x": entry, "y": {".dims": ["t"]}}})
+    assert ds.read(tmp_path / "x.nc")["x"].tolist() == [b"a", None, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+import ds_format as ds
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.drivers.netcdf.definition import misfit, plan_file
@@ -246,3 +248,49 @@ def test_an_unlimited_dimension_of_a_users_own(tmp_path: Path) -> None:
     write_all(tmp_path / "a.nc", meta, {"x": np.arange(2, dtype="i4")})
     with netCDF4.Dataset(tmp_path / "a.nc") as file:
         assert file.dimensions["time"].isunlimited() and list(file.dimensions) == ["time"]
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize("names", [*itertools.permutations(["time", "x", "length", "unused"])][::3])
+@pytest.mark.parametrize("n", [3, 600_000])
+def test_dimensions_and_variables_keep_their_order(tmp_path: Path, kind: Any, names: tuple[str, ...], n: int) -> None:
+    """Small files are read whole, the metadata of larger ones on demand."""
+    with netCDF4.Dataset(tmp_path / "x.nc", "w", format=kind) as file:
+        groups = [file] if kind == "NETCDF3_CLASSIC" else [file, file.createGroup("g")]
+        for group in groups:
+            for name in names:
+                group.createDimension(name, None if name == "time" else n if name == "x" else 3)
+            for name, code, dims in (
+                ("flag", "S1", ("time",)),
+                ("field", "f4", ("time", "x")),
+                ("name", "S1", ("time", "length")),
+                ("mark", "S1", ()),
+                ("late", "i2", ("x",)),
+            ):
+                group.createVariable(name, code, dims).setncatts({"units": "1", "long_name": "b", "axis": "X"})
+    ds.convert(tmp_path / "x.nc", tmp_path / "x.ds")
+    ds.convert(tmp_path / "x.ds", tmp_path / "y.nc")
+    ds.write(tmp_path / "z.nc", ds.read(tmp_path / "x.nc"))
+    for written in ("y.nc", "z.nc"):
+        with netCDF4.Dataset(tmp_path / "x.nc") as file, netCDF4.Dataset(tmp_path / written) as copy:
+            for one, two in [(file, copy), *zip(file.groups.values(), copy.groups.values(), strict=True)]:
+                assert [*two.dimensions] == [*names]
+                assert two.dimensions["time"].isunlimited()
+                assert [*two.variables] == [*one.variables]
+                for name in one.variables:
+                    assert two[name].ncattrs() == one[name].ncattrs()
+
+
+def test_a_usual_order_of_dimensions_needs_no_setting(tmp_path: Path) -> None:
+    for names in (["a", "b"], ["b", "a"]):
+        with netCDF4.Dataset(tmp_path / "x.nc", "w") as file:
+            for name in names:
+                file.createDimension(name, 2)
+            file.createVariable("x", "f4", ("a", "b"), fill_value=0.0)
+        record = ds.read(tmp_path / "x.nc")["."]["."].get(".netcdf")
+        assert record == (None if names == ["a", "b"] else {"order": names})
+    dataset = ds.read(tmp_path / "x.nc")
+    ds.rename_dim(dataset, "a", "c")
+    ds.write(tmp_path / "y.nc", dataset)
+    with netCDF4.Dataset(tmp_path / "y.nc") as file:
+        assert [*file.dimensions] == ["b", "c"]

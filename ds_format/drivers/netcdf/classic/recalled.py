@@ -19,7 +19,7 @@ from ....model.missing import SENTINEL_ATTRIBUTES
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
 from ..catalog import ReadScalar, Uses, dataset_record, describe_classic_variable, read_variable
 from ..format import MARKER, take_marker
-from ..recalled import Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
+from ..recalled import CHARACTER, Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
 
 IDLE = 8
 """Most memories that are kept for others."""
@@ -129,7 +129,11 @@ class LargeCatalog:
             if MARKER in place.attributes:
                 uses.add([self._entry(key)])
             else:
-                uses.dims.update(form.dims(place))
+                dims = form.dims(place)
+                if place.code == CHARACTER and dims and dims[-1] in self._joins:
+                    uses.characters[dims[-1]] = None
+                    dims = dims[:-1]
+                uses.dims.update(dict.fromkeys(dims))
         record = Original(dataset_record(form.file(header), uses, unlimited))
         self._dataset = Original(dataset_entry(record, form.attributes(header)))
         self.variables = OnDemand(self._places, self._variable)
