@@ -208,8 +208,28 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
     if isinstance(data, (int, list, tuple)):
         return _from_list(data)
     if hasattr(data, "__array__"):
-        return as_array(np.asarray(data), type_name)
+        return as_array(_from_pandas(data), type_name)
     raise UnsupportedError(f"data of type {type(data).__name__} are not possible")
+
+
+def _from_pandas(data: Any) -> Any:
+    """Return an object that NumPy converts as an array; values of a nullable type of pandas as a MaskedArray.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is a table, whose columns and index an array cannot have.
+    """
+    if hasattr(data, "columns") and hasattr(data, "index"):
+        name = type(data).__name__
+        message = f"found a {name}, expected an array; xarray.Dataset.from_dataframe makes one dataset of its columns"
+        raise UnsupportedError(message)
+    dtype = getattr(getattr(data, "dtype", None), "numpy_dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf" or not hasattr(data, "isna"):
+        return np.asarray(data)
+    values = data.to_numpy(dtype=dtype, na_value=dtype.type(0))
+    mask = np.asarray(data.isna())
+    return np.ma.MaskedArray(values, mask) if mask.any() else values
 
 
 def _mask_none(array: NDArray[Any]) -> NDArray[Any]:

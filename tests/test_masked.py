@@ -11,6 +11,7 @@ import pytest
 
 from ds_format import dataset
 from ds_format.dataset import masked_view
+from ds_format.errors import UnsupportedError
 
 
 @pytest.mark.parametrize("code", ["f8", ">f4", "i1", "u8", "?"])
@@ -51,3 +52,34 @@ def test_without_the_gil_numpy_makes_it(monkeypatch: pytest.MonkeyPatch) -> None
         test_a_masked_view_is_as_numpy_makes_it("f8", (3,))
     finally:
         dataset._maker.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        ([1, None, 3], "Int64", np.ma.MaskedArray([1, 0, 3], [False, True, False])),
+        ([2**62 + 1, None], "Int64", np.ma.MaskedArray([2**62 + 1, 0], [False, True])),
+        ([1.5, None], "Float32", np.ma.MaskedArray(np.array([1.5, 0], "f4"), [False, True])),
+        ([True, None], "boolean", np.ma.MaskedArray([True, False], [False, True])),
+        ([1, 2], "UInt8", np.array([1, 2], "u1")),
+        ([1, 2], "int16", np.array([1, 2], "i2")),
+    ],
+)
+def test_nullable_types_of_pandas(values: list[object], name: str, expected: np.ndarray) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is optional")
+    for found in (
+        pandas.Series(values, dtype=name),
+        pandas.array(values, dtype=name),
+        pandas.Index(values, dtype=name),
+    ):
+        array = dataset.as_array(found)
+        assert array.dtype == expected.dtype
+        assert array.tolist() == expected.tolist()
+
+
+def test_a_table_is_not_a_variable() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is optional")
+    with pytest.raises(
+        UnsupportedError, match=r"found a DataFrame, expected an array; xarray\.Dataset\.from_dataframe"
+    ):
+        dataset.as_array(pandas.DataFrame({"a": [1]}))
