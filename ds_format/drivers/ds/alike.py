@@ -124,8 +124,13 @@ class DsRow:
         if self._model is not None:
             own = self._model.take(held, SIZES, self._rooms, self.entries[META])
             if own is not None:
-                if self._once:
-                    self._compare(path, held, self._followed, self._model.body)
+                followed, body = self._followed, self._model.body
+                if self._once and (  # without a call if nothing differs
+                    self._first is None
+                    or followed is None
+                    or differing(self._first, self._expected, followed, held, body)
+                ):
+                    self._compare(path, held, followed, body)
                 return own
         if self._header.compiled is None:
             if not held.startswith(self._line):

@@ -64,6 +64,10 @@ class WholeFile:
         """Return the bytes of a variable, if equal bytes in another file mean equal values; None if it must be read."""
         return None
 
+    def has(self, i: int, stored: bytes) -> bool:
+        """Return whether the bytes of a variable are those of a file that is alike."""
+        return self.stored(i) == stored
+
     @abstractmethod
     def is_alike(self, known: Any) -> bool:
         """Return whether only attributes of the dataset and values may differ from another file."""
@@ -196,10 +200,12 @@ class WholeFileRow:
         if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
             return None
         places = held.places()
-        once = [each for each in self._once if each[3] is None or held.stored(each[1]) != each[3]]
-        variables = [each[0] for each in self._each] + [each[0] for each in once]
-        positions = [each[1] for each in self._each] + [each[1] for each in once]
-        arrays = [*map(as_array, held.values.read_each(variables, [places[i] for i in positions]))]
+        once = [each for each in self._once if each[3] is None or not held.has(each[1], each[3])]
+        variables, wanted = [each[0] for each in self._each], [places[each[1]] for each in self._each]
+        if once:
+            variables += [each[0] for each in once]
+            wanted += [places[each[1]] for each in once]
+        arrays = [*map(as_array, held.values.read_each(variables, wanted))]
         for (_, _, stack), array in zip(self._each, arrays, strict=False):
             stack.append(array)
         for each, array in zip(once, arrays[len(self._each) :], strict=True):

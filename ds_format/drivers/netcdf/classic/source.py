@@ -110,6 +110,11 @@ class WholeClassicFile(WholeFile):
         variable, memory = self.header.variables[i], self.body.memory
         return None if variable.step or memory is None else bytes(memory[variable.begin : classic.end_of(variable)])
 
+    def has(self, i: int, stored: bytes) -> bool:
+        """See `WholeFile`."""
+        begin, memory = self.header.variables[i].begin, self.body.memory
+        return memory is not None and bool(memory[begin : begin + len(stored)] == stored)
+
     def is_alike(self, known: WholeClassicFile) -> bool:
         """Compare the headers; equal bytes of variables gave the same objects."""
         header, other = self.header, known.header
