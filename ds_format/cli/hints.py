@@ -97,6 +97,8 @@ def asking_for_help(request: Request) -> Request | None:
     if not is_help or len(words) > 2 or (len(words) == 2 and os.path.exists(words[1])):
         return None
     *_, name = ("", *words[1:])
+    if name == "help":
+        name = ""
     if name and name not in COMMANDS:
         raise unknown_command(name)
     return Request(name, [], {"help": True})

@@ -46,6 +46,7 @@ def test_help_on_no_command(ds: Run) -> None:
     status, out, err = ds("help", "nosuch")
     assert (status, out) == (1, "")
     assert err.startswith('ds: unknown command "nosuch"\n')
+    assert ds("help", "help") == ds("help")
     ds_format.write("h.ds", {"help": [1]})
     assert ds("help", "h.ds") == (0, "help\n", "")
 
