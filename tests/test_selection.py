@@ -262,6 +262,18 @@ def test_the_nearest_station_on_the_sphere() -> None:
             station(**other)
 
 
+@pytest.mark.parametrize("attributes", [{}, {"units": "degrees"}])
+@pytest.mark.parametrize("names", [("lat", "lon"), ("LATITUDE", "Longitude"), ("g/Lat", "g/longitude")])
+def test_the_nearest_station_by_the_names_of_variables(names: tuple[str, str], attributes: dict[str, str]) -> None:
+    meta = {name: {".size": [4], ".dims": ["station"], **attributes} for name in names}
+    places = dict(zip(names, (PLACES["lat"], PLACES["lon"]), strict=True))
+    asked = Selection(at=dict(zip(names, (80, -100), strict=True)))
+    assert resolve(asked, meta, places.__getitem__)["station"] == 2
+    meta[names[0]]["units"] = "m"  # units have priority
+    with pytest.raises(UnsupportedError, match="are all along dimension"):
+        resolve(asked, meta, places.__getitem__)
+
+
 def test_a_station_that_is_far_from_all() -> None:
     places = {"lat": np.array([50.0, 50.5, 51.0]), "lon": np.array([8.0, 8.5, 9.0])}
     meta = {key: {**STATIONS[key], ".size": [3]} for key in places}

@@ -23,6 +23,7 @@ _NAME = re.compile(r"([^\s:]+)(:?)")
 NORTH = {"degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"}
 EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese"}
 """Units of latitude and of longitude in lower case (CF conventions 1.11, sections 4.1 and 4.2)."""
+NAMES = {"lat": "latitude", "latitude": "latitude", "lon": "longitude", "longitude": "longitude"}
 
 
 def is_unsigned(attrs: Mapping[str, Any]) -> bool:
@@ -36,6 +37,17 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     if units in EAST or standard == "longitude":
         return "longitude"
     return "latitude" if units in NORTH or standard == "latitude" else ""
+
+
+def kind_by_name(name: str) -> str:
+    """Return `latitude` or `longitude` by the usual names of such variables, else an empty string.
+
+    Examples
+    --------
+    >>> kind_by_name("LAT"), kind_by_name("stations/longitude"), kind_by_name("x")
+    ('latitude', 'longitude', '')
+    """
+    return NAMES.get(name.rpartition("/")[2].lower(), "")
 
 
 def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ..base.dtypes import COMPOUND
 from ..base.text import escape, unescape
 from ..dataset import META, attrs, dims
 from ..errors import UnsupportedError
-from .conventions import kind_of
+from .conventions import kind_by_name, kind_of
 from .index import count, normalize_one
 from .packing import is_packed, unpack
 
@@ -198,11 +198,11 @@ def _near(
             modes.warn_or_raise(UnsupportedError(message, path=path, variable=name))
 
         return nearest(data[name], value, attrs(entries[name]), warn)
-    kinds = {kind_of(entry): name for name, entry in entries.items()}
+    kinds = {_place(name, entry): name for name, entry in entries.items()}
     if len(targets) != 2 or kinds.keys() != {"latitude", "longitude"}:
         raise UnsupportedError(
             f'found {" and ".join(map(repr, targets))}, which are all along dimension "{dim}"; expected one variable, '
-            "or a latitude and a longitude with units or standard names"
+            "or a latitude and a longitude, by their units, standard names, or the names `lat` and `lon`"
         )
     names = kinds["latitude"], kinds["longitude"]
 
@@ -210,6 +210,12 @@ def _near(
         modes.warn_or_raise(UnsupportedError(f"variables {names[0]!r} and {names[1]!r}: {message}", path=path))
 
     return nearest_points([data[name] for name in names], [targets[name] for name in names], warn_of_both)
+
+
+def _place(name: str, entry: Mapping[str, Any]) -> str:
+    """Return `latitude` or `longitude`. The name decides if units and standard name allow both."""
+    is_open = "standard_name" not in entry and entry.get("units", "degrees") in ("degrees", "degree", "deg")
+    return kind_by_name(name) if is_open else kind_of(entry)
 
 
 def _physical(data: Any, entry: Mapping[str, Any]) -> Any:
