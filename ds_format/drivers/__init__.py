@@ -417,7 +417,9 @@ def open_source(path: Any, format: Format | None = None, *, body: Body | None = 
         try:
             return _open(path, format, body, options)
         except OtherFormatError as other:
-            return _open(path, of_format(other.format), body, options)
+            format = of_format(other.format)
+            # the caller chose the options for the other format
+            return _open(path, format, body, {name: options[name] for name in options if name in format.options})
     except FileNotFoundError as error:
         raise explained(error) from None
 

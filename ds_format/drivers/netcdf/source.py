@@ -34,9 +34,20 @@ def walk(group: Group, prefix: str = "") -> Iterator[tuple[str, Group]]:
 
 
 def dimension_names(variable: Variable) -> list[str]:
-    """Return the names of a variable's dimensions, each with the group that defines it."""
+    """Return the names of a variable's dimensions, each with the group that defines it.
+
+    Raises
+    ------
+    FormatError
+        If a dimension is in no group around the variable, which the library does not expect.
+    """
     names = []
-    for dimension in variable.get_dims():
+    try:
+        dimensions = variable.get_dims()
+    except AttributeError:
+        message = f"its dimensions {', '.join(variable.dimensions)} are not all in its group or one around it"
+        raise FormatError(message, variable=variable.name) from None
+    for dimension in dimensions:
         path = dimension.group().path.strip("/")
         names.append(f"{path}/{dimension.name}" if path else dimension.name)
     return names

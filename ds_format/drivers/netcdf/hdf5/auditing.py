@@ -1,7 +1,9 @@
 """Checks of an HDF5 file before the netCDF library gets it: the library may end the process if a file is damaged.
 
-Two kinds of valid files do so, too: those with a dimension scale that has no dimension, which is an error here, and
-those with floats that are not IEEE numbers of 4 or 8 bytes, which are read as other HDF5 files are.
+A valid file with the filter LZF is read as other HDF5 files are, since the netCDF library does not have this filter.
+
+Two kinds of valid files end the process, too: those with a dimension scale that has no dimension, which is an error
+here, and those with floats that are not IEEE numbers of 4 or 8 bytes, which are read as other HDF5 files are.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from ....errors import DsError, FormatError
 from ...base import OtherFormatError
 from .description import CLASS_OF_SCALES, variable_name
 
+LZF = 32000
+"""Number of a filter that the netCDF library does not have."""
 HALF = "f2"
 """Code of IEEE numbers of 2 bytes."""
 
@@ -24,7 +28,7 @@ def audited(body: Body) -> hdf5.Audit | None:
     FormatError
         If it is damaged.
     OtherFormatError
-        If the driver for HDF5 must read it, since it has floats that end the process in the netCDF library.
+        If the driver for HDF5 must read it, for floats that end the process in the netCDF library, or the filter LZF.
     """
     try:
         if hdf5.content(body) is None:
@@ -36,6 +40,10 @@ def audited(body: Body) -> hdf5.Audit | None:
             if dataset.type.kind == "unusual float" or (dataset.type.code or "")[1:] == HALF:
                 size = dataset.type.size
                 message = f"floats of {size} bytes, which end the process in the netCDF library"
+                raise OtherFormatError(message, "hdf5").at(variable=name)
+        for name, dataset in audit.datasets.items():
+            if any(each.number == LZF for each in dataset.filters):
+                message = "the filter LZF, which the netCDF library does not have"
                 raise OtherFormatError(message, "hdf5").at(variable=name)
     except DsError as error:
         raise error.at(path=body.name)

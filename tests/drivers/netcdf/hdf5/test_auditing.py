@@ -175,6 +175,16 @@ def test_an_index_is_checked_before_the_library_searches_it(number: int, suffix:
         assert int(ds.read(path, "c")["c"]) == 3
 
 
+def test_lzf_in_a_file_that_a_library_reads(tmp_path: Path) -> None:
+    path = tmp_path / "x.nc"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", data=np.arange(1000), chunks=(100,), compression="lzf")
+        _odd(file)
+    assert ds.read(path)["v"].tolist() == [*range(1000)]
+    with h5py.File(path, "a") as file:
+        assert file["v"].compression == "lzf"
+
+
 def test_classic_files_are_not_audited(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     ds.write(path, {"x": 1.0}, format="NETCDF3_CLASSIC")
