@@ -208,8 +208,8 @@ def lineage(name: str) -> list[str]:
 
 
 def groups_of(names: Iterable[str], groups: Iterable[str]) -> list[str]:
-    """Return groups, and those around them and around names, each once, outer ones first."""
-    paths = (*names, *(f"{group}/" for group in groups))
+    """Return groups in their order, then others around names, each once, and outer ones before those in them."""
+    paths = (*(f"{group}/" for group in groups), *names)
     return list(dict.fromkeys(group for path in paths for group in lineage(path)))
 
 

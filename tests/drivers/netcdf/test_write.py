@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
+import ds_format as ds
 from ds_format.base.dtypes import TYPES
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
 
 from ...numpy_versions import needs_numpy_2
-from .files import read_all, same, var, write_all
+from .files import make, read_all, same, var, write_all
 
 NUMBERS = [name for name, row in TYPES.items() if not row.is_string and name != "bool"]
 
@@ -290,3 +291,17 @@ def test_any_dataset_comes_back(tmp_path: Path, data: st.DataObject) -> None:
     meta, found = read_all(tmp_path / "a.nc")
     assert same(found["x"], values[()] if values.ndim == 0 and not is_masked else values)
     assert all(meta["x"][key] == properties[key] for key in (".dims", ".size", ".type"))
+
+
+def test_groups_keep_their_order(tmp_path: Path) -> None:
+    """Groups without variables are not moved to the end."""
+    with make(tmp_path / "a.nc") as file:
+        for name in ("z", "empty", "a", "a/in", "empty/too"):
+            file.createGroup(name).note = name
+        file["a/in"].createVariable("x", "i4")[...] = 1
+    ds.convert(tmp_path / "a.nc", tmp_path / "a.ds")
+    ds.convert(tmp_path / "a.ds", tmp_path / "b.nc")
+    with netCDF4.Dataset(tmp_path / "b.nc") as file:
+        assert [*file.groups] == ["z", "empty", "a"]
+    found = [ds.read(tmp_path / name)["."]["."] for name in ("a.nc", "a.ds", "b.nc")]
+    assert [*found[0]] == [*found[1]] == [*found[2]]
