@@ -5,11 +5,12 @@
     {"x": array, ..., ".": {"x": {".dims": [...], attribute: value, ...}, ..., ".": {attribute: value, ...}}}
 
 Keys are escaped names, see `ds_format.base.text`. Data are arrays, masked arrays, Python or NumPy scalars, lists, or
-None.
+None. Values of datetime64, and other objects that are times, are written as numbers with `units`.
 """
 
 from __future__ import annotations
 
+import datetime
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]
 
+TIMES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+"""Types of objects that are times. Those of pandas are subclasses."""
 META = "."
 """Key of the metadata in a dataset, and of the attributes of the dataset in the metadata."""
 
@@ -106,8 +109,7 @@ def checked(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Ma
         arrays = plain_arrays(dataset)
         if arrays is not None:
             return arrays, dataset[META]
-    meta = metadata_of(dataset)
-    arrays = arrays_of(dataset, meta)
+    arrays, meta = arrays_of(dataset)
     check_dims(arrays, meta)
     return arrays, meta
 
@@ -196,7 +198,7 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
         if data is np.ma.masked:
             code = TYPES[type_name].code if type_name in TYPES else "f8"
             return np.ma.MaskedArray(np.zeros((), code), mask=True)
-        return _mask_none(data) if data.dtype.kind == "O" else data
+        return _from_objects(data) if data.dtype.kind == "O" else data
     if data is None:
         return None
     if isinstance(data, np.generic):
@@ -207,6 +209,8 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
         return np.array(data, object)
     if isinstance(data, (int, list, tuple)):
         return _from_list(data)
+    if isinstance(data, TIMES):
+        return _from_objects(np.array(data, object))
     if hasattr(data, "__array__"):
         return as_array(_from_pandas(data), type_name)
     raise UnsupportedError(f"data of type {type(data).__name__} are not possible")
@@ -232,6 +236,15 @@ def _from_pandas(data: Any) -> Any:
     return np.ma.MaskedArray(values, mask) if mask.any() else values
 
 
+def _from_objects(array: NDArray[Any]) -> Any:
+    """Return an object array with None as missing values; times as an array of datetime64 or timedelta64."""
+    if isinstance(next((one for one in np.ma.getdata(array).flat if one is not None), None), TIMES):
+        from .timeaxis import datetimes
+
+        return datetimes.from_objects(array)
+    return _mask_none(array)
+
+
 def _mask_none(array: NDArray[Any]) -> NDArray[Any]:
     """Return an object array with None as missing values."""
     data = np.ma.getdata(array)
@@ -246,7 +259,9 @@ def _from_list(data: int | Sequence[Any]) -> NDArray[Any]:
     if not isinstance(data, int) and any(isinstance(item, np.ndarray) for item in data):
         return _from_arrays(data)
     objects = np.array(data, object)
-    masked = _mask_none(objects)
+    masked: NDArray[Any] = _from_objects(objects)
+    if masked.dtype.kind in "mM":
+        return masked
     mask = np.ma.getmask(masked)
     present = objects[~mask] if mask is not np.ma.nomask else objects.reshape(-1)
     values = present.tolist()
@@ -301,29 +316,36 @@ def _loses(values: list[Any], array: NDArray[Any]) -> bool:
     return any(int(got) != value for value, got in zip(values, array.tolist(), strict=True) if isinstance(value, int))
 
 
-def arrays_of(dataset: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return all data of a dataset with its metadata as arrays.
+def arrays_of(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Return all data of a dataset as arrays, and its metadata. Times become numbers with units in their metadata.
 
     Raises
     ------
     UnsupportedError
-        If data cannot be made an array; the message names the variable.
+        If the dataset or its metadata are no dicts, or data cannot be made an array; the message names the variable.
     """
-    arrays = {}
+    meta = metadata_of(dataset)
+    arrays, coded = {}, {}
     for key, data in dataset.items():
         if key == META:
             continue
         check_key(key)
-        if type(data) is np.ndarray and data.dtype != object:
+        if type(data) is np.ndarray and data.dtype.kind not in "OmM":
             arrays[key] = data
             continue
+        entry = meta.get(key, {})
         try:
-            arrays[key] = as_array(data, meta.get(key, {}).get(".type"))
+            array = as_array(data, entry.get(".type"))
+            if array is not None and array.dtype.kind in "mM":
+                from .timeaxis import datetimes
+
+                array, coded[key] = datetimes.encode(array, entry)
+            arrays[key] = array
         except DsError as error:
             raise error.at(variable=unescape(key))
         except ValueError as error:
             raise UnsupportedError(str(error), variable=unescape(key)) from None
-    return arrays
+    return arrays, {**meta, **coded} if coded else meta
 
 
 def masked_view(array: NDArray[Any]) -> Any:

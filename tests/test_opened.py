@@ -22,7 +22,7 @@ from ds_format.body.lock import Lock
 from ds_format.codec.encode import describe
 from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
-from ds_format.dataset import arrays_of, metadata_of
+from ds_format.dataset import arrays_of
 from ds_format.drivers.ds.sink import BitStream
 from ds_format.drivers.library.sink import Spool
 from ds_format.model.selection import Selection
@@ -78,7 +78,7 @@ def test_files_and_variables(path: Path) -> None:
 
 
 def test_sinks(path: Path) -> None:
-    meta = describe(arrays_of(DATASET, metadata_of(DATASET)), metadata_of(DATASET))
+    meta = describe(*arrays_of(DATASET))
     before = path.read_bytes()
     sink = drivers.load(drivers.find(path)).create(path, meta)
     try:

@@ -41,7 +41,9 @@ def write(
         A path, or an address such as `s3://bucket/x.ds`. The suffix determines the format. `bytes` are a path. Web
         servers are read only.
     d : dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
-        A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Objects of xarray are encoded by the
+        A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Values of datetime64 and timedelta64, and
+        datetimes of Python and pandas, become integers with the coarsest `units` that hold them exactly, or are
+        converted to the `units` and `calendar` in the metadata. Objects of xarray are encoded by the
         CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
         written to ds files in parallel, by dask's scheduler, and to other formats block by block.
     encoding : dict, optional

@@ -16,7 +16,7 @@ from ..base.text import unescape
 from ..body import Closing, Location, path_text
 from ..body.body import FIRST_SIZE
 from ..codec.encode import describe
-from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
+from ..dataset import META, Dataset, arrays_of, as_array, as_masked
 from ..drivers.alike import AlikeFiles, DatasetStack
 from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..errors import UnsupportedError, explained
@@ -162,8 +162,7 @@ class DatasetPiece:
         self.paths = [path]
         self.unlike: Mapping[str, tuple[Location, Any]] = {}
         self.dataset_attributes: Sequence[Mapping[str, Any]] = [{}]
-        meta = metadata_of(dataset)
-        self._arrays = arrays_of(dataset, meta)
+        self._arrays, meta = arrays_of(dataset)
         self.meta = self.first = describe(self._arrays, meta)
 
     def read(self, key: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from ..base import modes
 from ..base.text import unescape
 from ..codec.encode import describe
-from ..dataset import META, Dataset, arrays_of, metadata_of
+from ..dataset import META, Dataset, arrays_of
 from ..model.index import normalize, shape_of, take
 from ..model.merge_plan import MergeInput
 from ..model.merged_arrays import assemble
@@ -305,8 +305,7 @@ def merge(
             raise ValueError(f"{name}: invalid type")
     if not dd:
         return Dataset({META: {META: {}}})
-    metas = [metadata_of(d) for d in dd]
-    arrays = [arrays_of(d, meta) for d, meta in zip(dd, metas, strict=True)]
-    inputs = [MergeInput(describe(*pair)) for pair in zip(arrays, metas, strict=True)]
-    reads = [lambda key, found=found: found[key][None] for found in arrays]
+    pairs = [arrays_of(d) for d in dd]
+    inputs = [MergeInput(describe(*pair)) for pair in pairs]
+    reads = [lambda key, found=found: found[key][None] for found, _ in pairs]
     return assemble(inputs, reads, dim, new, variables, jd, name_list(stack, "stack"), masks=True)

@@ -9,6 +9,7 @@ the values, as in cftime.
 ::
 
     axes        values of one axis → those of another, as Julian dates are; values ↔ text
+    datetimes   datetime64 and timedelta64, and objects → integers with units
     units       attributes of a variable → TimeUnits; text of a date and a time of day → its numbers
     calendars   count of days ↔ year, month, day
 

@@ -33,7 +33,7 @@ _LENGTHS = {
 _STARTS = {name: np.array([0, *itertools.accumulate(lengths)]) for name, lengths in _LENGTHS.items()}
 """Days of the year before each month; the last item is the length of the year."""
 
-_UNIX_EPOCH = 2_440_588
+UNIX_EPOCH = 2_440_588
 """Julian day number of 1970-01-01, from which NumPy counts."""
 _TAI_EPOCH = 2_436_205
 """Julian day number of 1958-01-01."""
@@ -158,7 +158,7 @@ def civil(days: NDArray[np.int64], calendar: str) -> tuple[NDArray[np.int64], ND
 
 
 def _gregorian(days: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    dates = (days - _UNIX_EPOCH).astype("M8[D]")
+    dates = (days - UNIX_EPOCH).astype("M8[D]")
     first = dates.astype("M8[M]")
     years, months = np.divmod(first.astype(np.int64), 12)
     return years + 1970, months + 1, (dates - first).astype(np.int64) + 1

@@ -316,6 +316,20 @@ def decode(units: object, calendar: object) -> TimeUnits:
     return _decode(units, calendar)
 
 
+def unit_length(name: object) -> int:
+    """Return the length of a unit in nanoseconds.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is not text, or no time of fixed length.
+    """
+    length = _UNITS.get(name.strip().lower()) if isinstance(name, str) else None
+    if length is None:
+        raise UnsupportedError(f"found units {name!r}, expected those of a duration, such as seconds")
+    return length
+
+
 @functools.lru_cache(256)
 def _decode(units: str, calendar: str | None) -> TimeUnits:
     name = main_name(calendar)

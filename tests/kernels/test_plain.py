@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.codec.line import PARSER, parse_usual
-from ds_format.dataset import Dataset, arrays_of, check_dims, checked, metadata_of
+from ds_format.dataset import Dataset, arrays_of, check_dims, checked
 from ds_format.drivers.ds.whole import DTYPES_BY_NUMBER
 from ds_format.errors import UnsupportedError
 from ds_format.kernels.ds.plain import Reader, plain_arrays, put_numbers
@@ -241,8 +241,7 @@ def outcome(call: Any) -> Any:
 
 
 def step_by_step(dataset: Any) -> Any:
-    meta = metadata_of(dataset)
-    arrays = arrays_of(dataset, meta)
+    arrays, meta = arrays_of(dataset)
     check_dims(arrays, meta)
     return arrays, meta
 

@@ -302,7 +302,7 @@ cdef bint _put_bits(int64_t integer, int size, uint8_t* target) noexcept:
 
 cdef bint _is_plain(object data) noexcept:
     """Return whether data are an array that needs no conversion. `np.ma.masked` is excluded: it has no dimensions."""
-    if not cnp.PyArray_Check(data) or cnp.PyArray_TYPE(data) == cnp.NPY_OBJECT:
+    if not cnp.PyArray_Check(data) or cnp.PyArray_TYPE(data) in (cnp.NPY_OBJECT, cnp.NPY_DATETIME, cnp.NPY_TIMEDELTA):
         return False
     return cnp.PyArray_CheckExact(data) or cnp.PyArray_NDIM(data) > 0
 
@@ -341,7 +341,7 @@ def plain_arrays(dataset not None):
     Returns
     -------
     dict or None
-        Key → array, without object arrays. None if the caller has to convert or check data.
+        Key → array, without arrays of objects and times. None if the caller has to convert or check data.
     """
     cdef dict arrays, entries, sizes = {}
     cdef object key, array, entry, names

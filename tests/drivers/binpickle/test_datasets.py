@@ -225,7 +225,7 @@ def test_blocks_have_to_be_what_was_promised(size: list[int], given: list[Any], 
 
 def test_variables_come_in_any_order_and_once(tmp_path: Path) -> None:
     data = {"a": np.arange(2), "b": np.array(["x", "y"], object), "c": Masked([1.5, 0], [0, 1]), "d": None}
-    arrays = arrays_of(data, {})
+    arrays, _ = arrays_of(data)
     sink = BinPickleSink(tmp_path / "a.bpk", describe(arrays, {}))
     for key in ("c", "b", "a"):
         sink.write(key, [arrays[key]])

@@ -15,7 +15,7 @@ from hypothesis import example, given
 
 import ds_format as ds
 from ds_format.codec.header import DEPTH
-from ds_format.dataset import arrays_of, metadata_of
+from ds_format.dataset import arrays_of
 from ds_format.drivers.ds import composing
 from ds_format.drivers.ds.composing import STORED, compose, compose_any
 from ds_format.errors import DsError, UnsupportedError
@@ -38,16 +38,16 @@ def outcome(call: Any) -> Any:
 
 def check(dataset: dict[str, Any]) -> Any:
     """Return what becomes of a dataset, which must be the same either way."""
-    meta = metadata_of(dataset)
-    arrays = arrays_of(dataset, meta)
+    arrays, meta = arrays_of(dataset)
     found = outcome(lambda: compose(arrays, meta))
     assert found == outcome(lambda: compose_any(arrays, meta, "1.0"))
     return found
 
 
 def is_compiled(dataset: dict[str, Any]) -> bool:
-    meta: Any = metadata_of(dataset)
-    composed = compiled(arrays_of(dataset, meta), meta, composing.NAMES, STORED, composing._encoded)
+    arrays, meta = arrays_of(dataset)
+    assert isinstance(meta, dict)
+    composed = compiled(arrays, meta, composing.NAMES, STORED, composing._encoded)
     return composed is not None
 
 
