@@ -13,7 +13,7 @@ from ..body import name_of
 from ..dataset import META, Dataset
 from ..errors import DriverError
 from .files import prepared, read, wants_numpy
-from .writing import write
+from .writing import without_xarray, write
 
 if TYPE_CHECKING:
     from .options import DumpOptions, ReadOptions
@@ -57,7 +57,9 @@ def dumps(d: Any, *, format: str = "ds", **options: Unpack[DumpOptions]) -> byte
         raise DriverError(f"{name}: an option for files, which bytes in memory do not have")
     known = drivers.FORMATS.get(format) if type(d) in (dict, Dataset) else None
     if known is not None and (fast := drivers.load(known).dumps) is not None:
-        return fast(*prepared(d), **(drivers.creation_options(known, "<bytes>", options) if options else {}))
+        return fast(
+            *prepared(without_xarray(d)), **(drivers.creation_options(known, "<bytes>", options) if options else {})
+        )
     file = io.BytesIO()
     write(file, d, format=format, **options)
     return file.getvalue()

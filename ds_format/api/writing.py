@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from .. import drivers
 from ..body import path_text
 from ..dataset import Dataset
@@ -43,7 +45,8 @@ def write(
     d : dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
         A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Values of datetime64 and timedelta64, and
         datetimes of Python and pandas, become integers with the coarsest `units` that hold them exactly, or are
-        converted to the `units` and `calendar` in the metadata. Objects of xarray are encoded by the
+        converted to the `units` and `calendar` in the metadata. A value that is a DataArray keeps its dimensions,
+        attributes and coordinates; metadata in the dict have priority. Objects of xarray are encoded by the
         CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
         written to ds files in parallel, by dask's scheduler, and to other formats block by block.
     encoding : dict, optional
@@ -138,7 +141,24 @@ def write(
         name = next(name for name, is_given in given.items() if is_given)
         message = f"the option `{name}` is one for objects of xarray, found an object of type {kind.__name__}"
         raise UnsupportedError(message, path=path_text(path))
+    try:
+        d = without_xarray(d)
+    except UnsupportedError as error:
+        raise error.at(path=path_text(path))
     return files.write(path, d, **({} if encoding is None else {"encoding": encoding}), **options)
+
+
+def without_xarray(d: Any) -> Any:
+    """Return a dataset whose values are no objects of xarray; see `xarray_.writing.with_coordinates`."""
+    xarray = sys.modules.get("xarray")
+    if xarray is None or not isinstance(d, dict):
+        return d
+    objects = (xarray.DataArray, xarray.Variable, xarray.Dataset, xarray.DataTree)
+    if not any(isinstance(value, objects) for value in d.values() if value.__class__ is not np.ndarray):
+        return d
+    from ..xarray_ import writing
+
+    return writing.with_coordinates(d)
 
 
 def is_xarray(d: Any) -> bool:

@@ -17,9 +17,10 @@ from ..api.creation import created
 from ..base.dtypes import RECORDS
 from ..base.text import escape, hint, unescape
 from ..body import Address, absolute, path_text
-from ..dataset import META, Dataset
+from ..dataset import META, Dataset, as_array, attrs, metadata_of
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
+from ..model.conventions import TIME
 from ..model.settings import NETCDF, ROUNDING, STORING
 from ..views.subset import Path
 from .encoding import encode
@@ -331,6 +332,92 @@ def _dataset(meta: Metadata, arrays: Mapping[str, Any]) -> Dataset:
         key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in meta.items()
     }
     return dataset
+
+
+PROPERTIES = (".dims", ".size", ".type", ".missing")
+
+
+def with_coordinates(d: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dataset of arrays, with dimensions, attributes and coordinates of those values that are from xarray.
+
+    Parameters
+    ----------
+    d : dict
+        A dataset. Its metadata have priority.
+
+    Raises
+    ------
+    UnsupportedError
+        If a value is a Dataset, or a coordinate differs from another variable of the same name.
+    """
+    given = metadata_of(d)
+    variables: dict[str, xr.Variable] = {}
+    found: list[tuple[str, str, xr.Variable]] = []
+    for key, value in d.items():
+        if isinstance(value, (xr.Dataset, xr.DataTree)):
+            message = f"found a {type(value).__name__}, expected an array; give it to `ds_format.write` by itself"
+            raise UnsupportedError(message, variable=unescape(key))
+        if isinstance(value, (xr.DataArray, xr.Variable)):
+            array = _renamed(xr.DataArray(value), given.get(key, {}), unescape(key))
+            variables[unescape(key)] = _described(array.variable, given.get(key, {}))
+            found += [(unescape(key), str(name), one.variable) for name, one in array.coords.items()]
+    coordinates: dict[str, xr.Variable] = {}
+    for owner, name, variable in found:
+        entry = given.get(escape(name), {})
+        described = variables.get(name, coordinates.get(name, _described(variable, entry)))
+        if not _equals(described, variable):
+            raise UnsupportedError(f'found other values than those of the coordinate of "{owner}"', variable=name)
+        coordinates[name] = described
+    try:
+        meta, arrays = encode_any(xr.Dataset({**variables, **coordinates}).set_coords([*coordinates]), mask=True)
+    except ValueError as error:
+        raise error if isinstance(error, DsError) else UnsupportedError(str(error)) from None
+    part = _dataset(meta, arrays)
+    for name, variable in coordinates.items():
+        key = escape(name)
+        if key in d and name not in variables and not _is_equal(d[key], given.get(key, {}), variable, part[key]):
+            raise UnsupportedError("found other values than those of the coordinate of the same name", variable=name)
+    entries = {key: {**entry, **_without_properties(given.get(key, {}))} for key, entry in part.pop(META).items()}
+    return {**{key: value for key, value in d.items() if key != META}, **part, META: {**given, **entries}}
+
+
+def _without_properties(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name not in PROPERTIES}
+
+
+def _renamed(array: xr.DataArray, entry: Mapping[str, Any], name: str) -> xr.DataArray:
+    """Return an array with the names of dimensions in its metadata."""
+    names = entry.get(".dims", array.dims)
+    if len(names) != array.ndim:
+        message = f"found {len(names)} dimension names {list(names)}, expected {array.ndim} as the data have"
+        raise UnsupportedError(message, variable=name)
+    return array.rename({old: new for old, new in zip(array.dims, names, strict=True) if old != new})
+
+
+def _described(variable: xr.Variable, entry: Mapping[str, Any]) -> xr.Variable:
+    """Return a variable with attributes from the metadata of a dataset; those of times say how these are coded."""
+    out = variable.copy(deep=False)
+    for name, value in attrs(entry).items():
+        if variable.dtype.kind in "mMO" and name in TIME:
+            out.encoding[name] = value
+        else:
+            out.encoding.pop(name, None)
+            out.attrs[name] = value
+    return out
+
+
+def _is_equal(value: Any, entry: Mapping[str, Any], variable: xr.Variable, coded: Any) -> bool:
+    """Whether a value of a dataset is that of a coordinate; numbers with units of time are compared as coded."""
+    array = as_array(value)
+    if np.shape(array) != variable.shape:
+        return False
+    if variable.dtype.kind in "mM" and array.dtype.kind not in "mM":
+        return "units" in entry and bool(np.array_equal(array, coded))
+    return _equals(variable, xr.Variable(variable.dims, array))
+
+
+def _equals(variable: Any, other: xr.Variable) -> bool:
+    return bool(variable.equals(other))
 
 
 def _is_chunked(array: Any) -> bool:
