@@ -99,11 +99,13 @@ class Shown:
     dtype : dtype
         Dtype of shown values.
     fill : object
-        Shown for masked values.
+        Shown for masked values; None: the values below the mask.
     signed : dtype, optional
         Dtype of the other signedness as which integers are viewed first.
     forbidden : object
         Value that no present value may equal, since it marks missing ones; None: no such value.
+    unwritten : object
+        Value below the mask that is shown as it is; None: no such value.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Shown:
     fill: Any = None
     signed: np.dtype[Any] | None = None
     forbidden: Any = None
+    unwritten: Any = None
 
     def __call__(self, values: Any) -> NDArray[Any]:
         """Return values as xarray shows them; a masked array is modified."""
@@ -119,10 +122,12 @@ class Shown:
         mask = np.ma.getmask(array)
         if self.forbidden is not None:
             self._check(data, mask)
+        if self.unwritten is not None and mask is not np.ma.nomask:
+            mask = mask & ~is_value(data, self.unwritten)
         if self.signed is not None:
             data = data.view(self.signed)
         data = data.astype(self.dtype, copy=False)
-        if mask is not np.ma.nomask:
+        if mask is not np.ma.nomask and self.fill is not None:
             np.copyto(data, self.fill, where=mask)
         return data
 
@@ -159,6 +164,7 @@ def masked_view(
     times: bool,
     timedeltas: bool,
     default_is_missing: bool,
+    keeps_marks: bool,
 ) -> MaskedView:
     """Find out how a variable is shown.
 
@@ -178,6 +184,8 @@ def masked_view(
     default_is_missing : bool
         Whether masked values that the NetCDF library left unwritten are shown as missing, instead of as the default
         fill value.
+    keeps_marks : bool
+        Whether the values below a mask are those of the file, as of a NetCDF file. Then `masks=False` shows them.
     """
     type_name = entry.get(".type") or "float64"
     ds_type = READ_TYPES[type_name]
@@ -200,9 +208,10 @@ def masked_view(
         return MaskedView(Shown(name, dtype), dtype, attrs, encoding)
     if not masks:
         fill = marks[0] if shows_mark else fitting(attrs[told[0]], dtype)[0] if told else default_fill(dtype)
-        forbidden = fill if fill == fill else None  # NaN stands for itself
         given = {} if told else {FILL_ATTRIBUTE: fill}
-        return MaskedView(Shown(name, dtype, fill, None, forbidden), dtype, {**attrs, **given}, encoding)
+        forbidden = fill if fill == fill else None  # NaN stands for itself
+        shown = Shown(name, dtype) if keeps_marks else Shown(name, dtype, fill, None, forbidden)
+        return MaskedView(shown, dtype, {**attrs, **given}, encoding)
     given = {} if told else {FILL_ATTRIBUTE: default_fill(dtype)}
     decoded, kept, moved = _decoded(name, dtype, {**attrs, **given}, times, timedeltas)
     encoding |= moved
@@ -212,7 +221,12 @@ def masked_view(
     null: Any = np.nan if decoded.kind == "f" else np.iinfo(np.int64).min
     if shows_mark and not any(is_value(np.asarray(marks[0]), sentinel) for sentinel in sentinels(attrs, dtype, False)):
         null = np.array(marks[0]).view(_signed(dtype, attrs) or dtype).astype(decoded)[()]
-    return MaskedView(Shown(name, decoded, null, _signed(dtype, attrs)), decoded, kept, encoding)
+    unwritten = None
+    if keeps_marks and is_filled and not default_is_missing:
+        default = default_fill(dtype)
+        is_named = any(is_value(np.asarray(default), sentinel) for sentinel in sentinels(attrs, dtype, False))
+        unwritten = None if is_named else default
+    return MaskedView(Shown(name, decoded, null, _signed(dtype, attrs), None, unwritten), decoded, kept, encoding)
 
 
 def _fits(value: Any, dtype: np.dtype[Any]) -> bool:

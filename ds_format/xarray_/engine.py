@@ -207,7 +207,8 @@ def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) ->
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path
     held = _held(source, found, options.dropped)
-    opened = reading.opened_dataset(found, partial(_handle, source, held), options, name)
+    keeps_marks = not isinstance(source, DsSource)
+    opened = reading.opened_dataset(found, partial(_handle, source, held), options, name, keeps_marks=keeps_marks)
     opened.encoding["source"] = source.path
     if isinstance(source, LibrarySource):
         opened.set_close(partial(close_path, source.origin.path))

@@ -204,7 +204,12 @@ def _item(option: Any, name: str, default: Any) -> Any:
 
 
 def opened_dataset(
-    found: Group, readable: Callable[[str], Readable | None], options: DecodingOptions, source: str | None = None
+    found: Group,
+    readable: Callable[[str], Readable | None],
+    options: DecodingOptions,
+    source: str | None = None,
+    *,
+    keeps_marks: bool = False,
 ) -> Dataset:
     """Return a dataset whose variables are read on indexing.
 
@@ -216,6 +221,8 @@ def opened_dataset(
     options : Options
     source : str, optional
         Path of the file.
+    keeps_marks : bool
+        Whether the values below masks are those of the file, as of a NetCDF file.
 
     Raises
     ------
@@ -223,7 +230,7 @@ def opened_dataset(
         If xarray cannot decode a variable; the message names it.
     """
     meta, root = found.meta, found.meta[META]
-    store = _Store(meta, lambda key: readable(found.keys[key]), options, source)
+    store = _Store(meta, lambda key: readable(found.keys[key]), options, source, keeps_marks)
     opened = _decoded(store, options, source)
     opened.set_close(_close_nothing)
     for name, variable in opened.variables.items():
@@ -270,11 +277,17 @@ class _Store(AbstractDataStore):
     """Raw variables, for xarray to decode."""
 
     def __init__(
-        self, meta: Metadata, readable: Callable[[str], Readable | None], options: DecodingOptions, source: str | None
+        self,
+        meta: Metadata,
+        readable: Callable[[str], Readable | None],
+        options: DecodingOptions,
+        source: str | None,
+        keeps_marks: bool,
     ):
         self._meta = meta
         self._readable = readable
         self._options = options
+        self._keeps_marks = keeps_marks
         self._source = {} if source is None else {"source": source}
 
     def get_variables(self) -> dict[str, Variable]:
@@ -312,6 +325,7 @@ class _Store(AbstractDataStore):
             times=times,
             timedeltas=times if options.decode_timedelta is None else bool(options.decode_timedelta),
             default_is_missing=options.default_fill == "missing",
+            keeps_marks=self._keeps_marks,
         )
         encoding = {**found.encoding, **storage.encoding_of(entry, shape), **self._source}
         if found.encoding.get("dtype") == READ_TYPES[entry[".type"]].code and MARK not in encoding:

@@ -1,5 +1,7 @@
 """What masked values are shown as: the table of docs/xarray.md, row by row."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,54 @@ def test_a_dataset_in_memory(tmp_path):
     assert np.shares_memory(plain["x"].values, numbers)
     with pytest.raises(ValueError, match="dimension names"):
         ds.to_xarray({"x": numbers, ".": {"x": {".dims": ["a", "b"]}}})
+
+
+MARKED: dict[str, tuple[str, list[float], dict[str, Any]]] = {
+    "list": ("i2", [1, -999, 999, 0, -999], {"missing_value": np.array([-999, 999, 0], "i2")}),
+    "other_type": ("f4", [1, -999, 999, 0, 5], {"missing_value": np.array([-999.0, 999.0])}),
+    "both": ("f4", [1, -999, 999, 0, 5], {"_FillValue": np.float32(-999), "missing_value": np.float32(999)}),
+    "nan": ("f8", [1, NAN, 999, 0, 5], {"_FillValue": NAN, "missing_value": 999.0}),
+    "packed": ("i2", [1, -9, 9, 0, 5], {"_FillValue": np.int16(-9), "missing_value": np.int16(9), "scale_factor": 0.5}),
+    "unsigned": ("i1", [1, -9, 9, 0, 5], {"_FillValue": np.int8(-9), "missing_value": np.int8(9), "_Unsigned": "true"}),
+    "time": (
+        "i4",
+        [1, -999, 999, 0, 5],
+        {"_FillValue": np.int32(-999), "missing_value": np.int32(999), "units": "days since 2000-01-01"},
+    ),
+    "unwritten": ("f4", [1, -999, 9.969209968386869e36, 0, 5], {"missing_value": np.float32(-999)}),
+    "unwritten_packed": ("i2", [1, -9, -32767, 0, 5], {"missing_value": np.int16(-9), "scale_factor": 0.5}),
+    "unwritten_time": (
+        "i4",
+        [1, -9, -2147483647, 0, 5],
+        {"missing_value": np.int32(-9), "units": "seconds since 2000-01-01"},
+    ),
+    "named_default": ("i4", [1, -9, -2147483647, 0, 5], {"missing_value": np.array([-9, -2147483647], "i4")}),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*multiple fill values", "ignore:.*are marked in", "ignore:.*left out", "ignore:.*'v'"
+)
+@pytest.mark.parametrize("options", [RAW, {**RAW, "decode_times": False}, {"decode_cf": False}, {}], ids=str)
+@pytest.mark.parametrize("kind", ["NETCDF4", "compressed", "by the library", "NETCDF3_CLASSIC"])
+def test_several_marks_in_a_netcdf_file_are_as_netcdf4_shows_them(tmp_path, kind, options):
+    netCDF4 = pytest.importorskip("netCDF4")
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=kind if kind.startswith("NETCDF") else "NETCDF4") as file:
+        file.createDimension("i", 5)
+        if kind == "by the library":
+            file.createVariable("v", file.createVLType("i4", "ragged"), ("i",))
+        for name, (dtype, values, attributes) in MARKED.items():
+            fill = attributes.get("_FillValue")
+            variable = file.createVariable(name, dtype, ("i",), fill_value=fill, zlib=kind == "compressed")
+            variable.set_auto_maskandscale(False)
+            variable[:] = np.array(values, dtype)
+            variable.setncatts({key: value for key, value in attributes.items() if key != "_FillValue"})
+    with xr.open_dataset(path, engine="netcdf4", drop_variables="v", **options) as expected:
+        found = xr.open_dataset(path, engine="ds", **options)
+        xr.testing.assert_identical(found, expected)
+        assert {name: found[name].dtype for name in found} == {name: expected[name].dtype for name in expected}
+        xr.testing.assert_identical(found.isel(i=slice(1, 3)), expected.isel(i=slice(1, 3)))
+        if options == RAW:
+            assert found["list"].values.tolist() == MARKED["list"][1]
+            assert xr.load_dataset(path, engine="ds", default_fill="missing", **RAW)["list"].identical(found["list"])
