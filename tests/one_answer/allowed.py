@@ -75,13 +75,16 @@ def _nul(one: Disagreement, stored: Stored) -> bool:
     return bool(np.all((ours == theirs) | (np.ma.getdata(stored.raw) == b"")))
 
 
+MARKS = ("_FillValue", "missing_value")
+
+
 def _is_near(one: Disagreement, stored: Stored) -> bool:
-    """Whether values differ only where xarray takes an integer for `_FillValue` that is the same float."""
-    fill = stored.attributes.get("_FillValue")
-    if not (_in_xarray(one) and one.aspect == "values" and fill is not None and stored.dtype.itemsize == 8):
+    """Whether values differ only where xarray takes an integer for a missing one that is the same float."""
+    marks = [np.atleast_1d(stored.attributes[name]) for name in MARKS if name in stored.attributes]
+    if not (_in_xarray(one) and one.aspect == "values" and marks and stored.dtype.itemsize == 8):
         return False
     found, expected = np.asarray(one.found), np.asarray(one.expected)
-    near = stored.raw.astype("f8") == np.float64(fill)
+    near = np.isin(np.ma.getdata(stored.raw).astype("f8"), np.concatenate(marks).astype("f8"))
     return found.dtype.kind == "f" and bool(np.all(same_each(found, expected) | (near & np.isnan(expected))))
 
 
@@ -129,6 +132,11 @@ ALLOWED = (
     Allowed("netcdf.md", "| `valid_min`, `valid_max`, `valid_range` | attributes; they mask nothing |", _outside),
     Allowed("netcdf.md", "NULs at their end are padding.", _nul),
     Allowed("xarray.md", "and text in the metadata of a dataset", _is_text_of_fill),
+    Allowed(
+        "netcdf.md",
+        "Bounds of a packed coordinate are unpacked with it",
+        lambda one, stored: stored.has_packed_parent and (one.reader, one.other) == ("read", "library"),
+    ),
     Allowed("differences.md", "or equal to the default fill value of a variable that is not pre-filled", _is_default),
     Allowed(
         "netcdf.md",

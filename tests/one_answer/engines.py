@@ -85,7 +85,8 @@ def _many(path: Path, group: str, compared: Comparisons) -> None:
         return
     if any(len({*variable["dims"]}) < len(variable["dims"]) for variable in one["variables"].values()):
         return
-    for dim in [*one["sizes"]][:1]:
+    plain = [variable["dims"] for variable in one["variables"].values() if variable["dtype"].names is None]
+    for dim in [dim for dims in plain for dim in dims][:1]:
         for times in (1, 2):
             opened = partial(ds.open_many, [str(path)] * times, dim, group=group or None)
             found = attempt(lambda opened=opened: _shown(opened()))

@@ -178,7 +178,8 @@ class Writer:
                 attributes["scale_factor"] = self.random.choice(scales)
             if self.chance(0.6):
                 attributes["add_offset"] = self.random.choice((np.float64(273.15), np.float32(-5), np.int32(3), 0.0))
-        if dtype.kind in "iu" and self.chance(0.12):
+        # the engine netcdf4 does not find the `_FillValue` of unsigned big-endian numbers
+        if dtype.kind in "iu" and self.chance(0.12) and settings.get("endian") != "big":
             attributes["_Unsigned"] = self.random.choice(["true", "true", "false"])
         if self.chance(0.08):
             attributes["valid_range"] = np.array([0, 90], dtype)

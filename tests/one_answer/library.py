@@ -14,6 +14,8 @@ from ds_format.base.text import escape
 
 from .comparing import attempt
 
+PACKING = {"scale_factor", "add_offset", "_Unsigned"}
+
 
 class Stored(NamedTuple):
     """A variable of a NetCDF file."""
@@ -35,6 +37,8 @@ class Stored(NamedTuple):
     """Whether the last dimension is of characters alone."""
     is_filled: bool
     """Whether the library fills what is not written."""
+    has_packed_parent: bool = False
+    """Whether these are the bounds of a packed variable."""
 
 
 class Content(NamedTuple):
@@ -62,7 +66,11 @@ def read(path: Path) -> Content:
                 found = _variable(group, variable, prefix)
                 content.variables[found.name] = found
     joined_dims = _joined_dims(content.variables)
+    packed = [stored for stored in content.variables.values() if PACKING & {*stored.attributes}]
+    bounds = {stored.name.rpartition("/")[0] + "/" + str(stored.attributes.get("bounds")) for stored in packed}
     for name, stored in content.variables.items():
+        if (name if "/" in name else f"/{name}") in bounds:
+            content.variables[name] = stored._replace(has_packed_parent=True)
         if stored.kind == "character" and stored.dims and stored.dims[-1] in joined_dims:
             content.variables[name] = stored._replace(joins=True)
     return content
