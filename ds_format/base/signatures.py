@@ -81,4 +81,8 @@ def of_file(path: str) -> str:
         As `open` would.
     """
     with open(path, "rb", buffering=0) as file:
-        return describe(file.read(N))
+        try:
+            return describe(file.read(N))
+        except OSError as error:
+            error.filename = path  # reading does not name it, as opening does
+            raise

@@ -16,6 +16,8 @@ cdef inline int fail(object path) except -1:
     if errno.errno == errno.EINTR:
         PyErr_CheckSignals()
         return 0
+    if errno.errno == errno.ESPIPE:
+        raise OSError(errno.ESPIPE, "a pipe or a device, which cannot be read at any position", path)
     PyErr_SetFromErrnoWithFilenameObject(OSError, path)
     return 0
 
