@@ -11,9 +11,7 @@ None. Values of datetime64, and other objects that are times, are written as num
 from __future__ import annotations
 
 import datetime
-import functools
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from . import shown_as_html, shown_as_text
 from .base.dtypes import TYPES
 from .base.text import escape, unescape
 from .errors import DsError, UnsupportedError
+from .kernels.common.masked import masked_view
 from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none
 
@@ -346,46 +345,3 @@ def arrays_of(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, 
         except ValueError as error:
             raise UnsupportedError(str(error), variable=unescape(key)) from None
     return arrays, {**meta, **coded} if coded else meta
-
-
-def masked_view(array: NDArray[Any]) -> Any:
-    """Return an array as a MaskedArray without a mask, a view.
-
-    NumPy looks this up for each array, which takes longer than reading a variable of a small file.
-
-    Parameters
-    ----------
-    array : ndarray
-        Not of a subclass.
-    """
-    return _maker()(array)
-
-
-@functools.cache
-def _maker() -> Callable[[NDArray[Any]], Any]:
-    masked_array: Any = np.ma.MaskedArray
-
-    class Unfinalized(masked_array):  # type: ignore[misc]
-        __array_finalize__ = np.ndarray.__array_finalize__  # does nothing
-
-    known = vars(np.zeros(1).view(masked_array))
-    fields = {name: value for name, value in known.items() if not isinstance(value, dict)}
-    dicts = [*(known.keys() - fields.keys())]
-
-    def make(array: NDArray[Any]) -> Any:
-        made = array.view(Unfinalized)
-        own = made.__dict__
-        own.update(fields)
-        shared: dict[str, Any] = {}
-        for name in dicts:
-            own[name] = shared
-        made.__class__ = masked_array
-        return made
-
-    try:
-        is_known = vars(make(np.zeros(1))) == known
-    except (AttributeError, TypeError):
-        is_known = False
-    # without the GIL, an object that gets another class stops all threads, which takes longer than the look-up
-    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return make if is_known and has_gil else lambda array: array.view(masked_array)

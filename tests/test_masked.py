@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ds_format import dataset
-from ds_format.dataset import masked_view
 from ds_format.errors import UnsupportedError
+from ds_format.kernels.common.masked import masked_view
 
 
 @pytest.mark.parametrize("code", ["f8", ">f4", "i1", "u8", "?"])
@@ -44,16 +46,6 @@ def test_it_can_be_masked_copied_and_pickled() -> None:
     assert made._optinfo is not masked_view(array)._optinfo
 
 
-def test_without_the_gil_numpy_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    dataset._maker.cache_clear()
-    try:
-        assert dataset._maker().__name__ == "<lambda>"  # no object gets another class, which stops all threads
-        test_a_masked_view_is_as_numpy_makes_it("f8", (3,))
-    finally:
-        dataset._maker.cache_clear()
-
-
 @pytest.mark.parametrize(
     ("values", "name", "expected"),
     [
@@ -83,3 +75,40 @@ def test_a_table_is_not_a_variable() -> None:
         UnsupportedError, match=r"found a DataFrame, expected an array; xarray\.Dataset\.from_dataframe"
     ):
         dataset.as_array(pandas.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_a_masked_array_is_as_numpy_makes_it(shape: tuple[int, ...]) -> None:
+    array, mask = np.ones(shape), np.asarray(np.arange(int(np.prod(shape))).reshape(shape) % 2 == 0)
+    made, known = masked_view(array, mask), np.ma.MaskedArray(array, mask, copy=False)
+    assert {**vars(made), "_mask": None} == {**vars(known), "_mask": None}
+    assert made._mask is mask
+    assert np.array_equal(made.mask, mask)
+    assert repr(made) == repr(known)
+    made[...] = 5
+    assert not np.ma.getmaskarray(made).any()
+
+
+@pytest.mark.parametrize("mask", [np.zeros(2, bool), np.zeros(3, np.uint8)])
+def test_a_mask_that_does_not_fit(mask: Any) -> None:
+    with pytest.raises(ValueError, match="mask: found"):
+        masked_view(np.zeros(3), mask)
+
+
+def test_without_the_gil_numpy_makes_it() -> None:
+    """No object gets another class then, which stops all threads."""
+    program = """
+import sys
+sys._is_gil_enabled = lambda: False
+import numpy as np
+from ds_format.kernels.common.masked import masked_view
+array, mask = np.ones(3), np.array([True, False, True])
+for made, known in (
+    (masked_view(array), array.view(np.ma.MaskedArray)),
+    (masked_view(array, mask), np.ma.MaskedArray(array, mask)),
+):
+    assert type(made) is np.ma.MaskedArray
+    assert repr(made) == repr(known)
+    assert made._optinfo == {}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -14,9 +14,12 @@ from hypothesis import given, strategies as st
 
 import ds_format as ds
 from ds_format import cmd
+from ds_format.base.dtypes import HDF5
 from ds_format.cli import main
+from ds_format.kernels.common.packing import unpack_usual
 from ds_format.many.merging import merge_files
 from ds_format.model import packing
+from ds_format.model.conventions import BOUNDS
 from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 
@@ -368,3 +371,69 @@ def test_unpacked_values_have_no_settings_of_packed_ones(tmp_path: Path) -> None
         found = ds.read(path)
         assert found["some"].tolist() == [0, 0.5, None, None]
         assert not any(".netcdf" in found["."][name] for name in ("some", "all"))
+
+
+def test_the_kernel_removes_what_unpacked_variables_do_not_have() -> None:
+    names = (*packing.ATTRIBUTES, *packing.OF_PACKED, "units")
+    record = dict.fromkeys((*packing.SETTINGS_OF_PACKED, "chunks"), True)
+    entry = {".type": "int16", ".netcdf": record, **dict.fromkeys(names, 2.0), "_Unsigned": "false"}
+    meta = {"x": dict(entry)}
+    assert unpack_usual({"x": np.arange(3, dtype="i2")}, meta)
+    assert meta["x"] == packing.unpacked_meta(entry) == {".type": "float64", ".netcdf": {"chunks": True}, "units": 2.0}
+    for name in (HDF5, *BOUNDS):
+        assert not unpack_usual({"x": np.arange(3, dtype="i2")}, {"x": {**entry, name: "b"}})
+
+
+FLOATS = st.sampled_from([None, 1.0, 0.0, 0.1, -2.5, np.float32(0.1), np.float32(1), np.float64(1e300), np.nan, 3, "x"])
+
+
+@given(
+    code=st.sampled_from(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]),
+    scale=FLOATS,
+    offset=FLOATS,
+    unsigned=st.sampled_from([None, "true", "false", 1]),
+    record=st.sampled_from([None, {}, {"packed": True}, {"packed": True, "fill": "none"}, {"packed": False}]),
+    mask=st.sampled_from([None, [0, 1, 0], [1, 1, 1], [0, 0, 0]]),
+    fill_value=st.none() | st.integers(0, 5),
+)
+def test_all_of_a_dataset_is_unpacked_as_one_variable_after_another(
+    code: str, scale: Any, offset: Any, unsigned: Any, record: Any, mask: Any, fill_value: Any
+) -> None:
+    given = {"scale_factor": scale, "add_offset": offset, "_Unsigned": unsigned, ".netcdf": record}
+    entry = {".type": np.dtype(code).name, "units": "K", **{k: v for k, v in given.items() if v is not None}}
+    entry |= {"_FillValue": np.dtype(code).type(3), "long_name": "x"}
+    values: Any = np.array([0, 100, -100 if code[0] != "u" else 250]).astype(code)
+    if mask is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = np.ma.MaskedArray(values, mask, fill_value=fill_value)
+    found, meta = {"x": values, "y": np.arange(3)}, {"x": dict(entry), "y": {".type": "int64"}, ".": {}}
+    with np.errstate(all="ignore"):
+        if not unpack_usual(found, meta):
+            packing.unpack_all(found, meta, None)
+        expected, changed = values, entry
+        if packing.is_unpacked_by(None, entry):
+            expected, changed = numpy_unpacks(values, entry), packing.unpacked_meta(entry)
+    assert same_data(found["x"], expected)
+    assert [*meta["x"].items()] == [*changed.items()]
+    if mask is not None:
+        assert found["x"].fill_value == expected.fill_value
+    assert found["y"].tolist() == [0, 1, 2]
+
+
+def numpy_unpacks(values: Any, attrs: dict[str, Any]) -> Any:
+    """Return what packed numbers represent, in NumPy's words."""
+    data = np.ma.getdata(values)
+    if attrs.get("_Unsigned") == "true" and data.dtype.kind == "i":
+        data = data.view(f"u{data.itemsize}")
+    scale, offset = (None if name not in attrs else np.asarray(attrs[name]) for name in ("scale_factor", "add_offset"))
+    if scale is not None and offset is not None and scale == 1 and offset == 0:
+        data = data.astype(scale.dtype)
+    else:
+        if scale is not None and (scale != 1 or offset is not None):
+            data = np.multiply(data, scale, dtype=np.result_type(data.dtype, scale.dtype))
+        if offset is not None and (offset != 0 or scale is not None):
+            data = np.add(data, offset, dtype=np.result_type(data.dtype, offset.dtype))
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.MaskedArray(data, np.ma.getmask(values), fill_value=values.fill_value)
+    return data

@@ -6,6 +6,7 @@ netCDF4 library.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
@@ -154,8 +155,19 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
     return out if np.ndim(values) or isinstance(values, np.ndarray) else out[()]
 
 
+@functools.cache
+def _kernel() -> Any:
+    """Return a function of a kernel that needs NumPy, which listing a header does not."""
+    from ..kernels.common.packing import linear
+
+    return linear
+
+
 def _linear(data: Any, scale: Any, offset: Any) -> Any:
     """Return `data * scale + offset`, with types promoted in this order. Steps that change nothing are skipped."""
+    found = _kernel()(data, scale, offset)
+    if found is not None:
+        return found
     if scale is not None and offset is not None and scale == 1 and offset == 0:
         return data.astype(np.asarray(scale).dtype)
     if scale is not None and (scale != 1 or offset is not None):

@@ -74,6 +74,12 @@ def _every_kind(i: int, which: int) -> dict[str, Any]:
             f"masked {name}": np.ma.MaskedArray(np.arange(n).astype(name), np.arange(n) % 2 == 1)
             for name in ("f8", "i2", "?")
         },
+        "masked text": np.ma.MaskedArray(np.array(["a", "é"] * n, object)[:n], np.arange(n) % 3 == 1),
+        "masked bytes": np.ma.MaskedArray(np.array([b"a", b"\xff"] * n, object)[:n], np.arange(n) % 3 == 0),
+        "one text": "é" * i,
+        "one string of bytes": b"station %d" % i,
+        "nothing": np.ma.MaskedArray(np.arange(n), True),
+        "packed": np.ma.MaskedArray(np.arange(n, dtype="i2"), np.arange(n) % 2 == 0),
     }
     attributes: list[dict[str, Any]] = [
         {"units": "K", "valid_range": [0.5, i], "n": i},
@@ -89,6 +95,8 @@ def _every_kind(i: int, which: int) -> dict[str, Any]:
     chosen = {name: value for k, (name, value) in enumerate(values.items()) if k % 4 == which}
     meta: dict[str, Any] = {}
     for k, (name, value) in enumerate(chosen.items()):
-        dims = [] if value is None else [f"d{axis}_{size}" for axis, size in enumerate(value.shape)]
+        dims = [f"d{axis}_{size}" for axis, size in enumerate(np.shape(value))]
         meta[name] = {**attributes[(k + i // 6) % len(attributes)], ".dims": dims}
+        if name == "packed":
+            meta[name] |= {"scale_factor": np.float64(0.5), "add_offset": 1.0, ".netcdf": {"packed": True}}
     return {**chosen, ".": {**meta, ".": attributes[i % len(attributes)]}}

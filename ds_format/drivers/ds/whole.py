@@ -6,32 +6,39 @@ import zlib
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base.dtypes import NETCDF
 from ...base.text import unescape
 from ...body import Address, path_text
 from ...body.body import FIRST_SIZE, Body, MemoryBody, open_body, opened_body
 from ...codec.attributes import from_json
-from ...codec.decode import DTYPES, decode, decode_in_one_read
 from ...codec.header import VarHeader
-from ...codec.layout import are_offsets_doubtful
 from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any, read_line
 from ...dataset import Dataset
 from ...errors import DsError, FormatError
-from ...kernels.ds.plain import Reader
+from ...kernels.ds.arrays import Reader, Rest
 from ...kernels.files import files
 
 if TYPE_CHECKING:
     from ..base import Metadata
 
-DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in TYPES_BY_NUMBER]
-"""The dtypes of all types; None for types other than numbers."""
+KINDS: list[Any] = [
+    {"str": bytes, "unicode": str}.get(ds_type.name, np.dtype(ds_type.code)) for ds_type in TYPES_BY_NUMBER
+]
+"""What the kernel makes of each type: dtypes of numbers and booleans, and the classes of strings."""
 WHOLE_SIZE = 256 * 1024
 """Maximum size of a file that is read at once, in bytes."""
 VERSION_SIZE = 7
 """The header of a file does not end within this number of bytes."""
 
 
-_small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_or_open, WHOLE_SIZE, FIRST_SIZE)
+def _reader(kinds: list[Any]) -> Reader:
+    return Reader(PARSER, from_json, kinds, files.read_or_open, WHOLE_SIZE, FIRST_SIZE)
+
+
+_readers = _reader(KINDS), _reader([None if kind is str else kind for kind in KINDS])
+"""With text as objects; with text that is left to `codec.decode`, which makes arrays of StringDType."""
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
@@ -55,11 +62,11 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         return _read_elsewhere(open_body(path), keys, full, strings, unpack)
     dataset = Dataset()
     try:
-        rest = _small.read(path, dataset, keys, full)
-        if rest is not None and rest[0] is None:
-            _read_larger(dataset, opened_body(path_text(path), rest[1]), keys, full, strings, unpack)
+        rest = _readers[strings].read(path, dataset, keys, full)
+        if isinstance(rest, tuple):
+            _read_larger(dataset, opened_body(path_text(path), rest), keys, full, strings, unpack)
         elif rest is not None or unpack:
-            _decode_rest(dataset, rest, keys, full, strings, unpack, keys is None)
+            _complete(dataset, rest, keys, full, strings, unpack, keys is None)
     except DsError as error:
         raise error.at(path=path_text(path))
     return dataset
@@ -118,34 +125,44 @@ def _from_memory(
 ) -> Dataset:
     dataset = Dataset()
     try:
-        rest = _small.fill(data, dataset, keys, full, share)
+        rest = _readers[strings].fill(data, dataset, keys, full, share)
         if rest is not None or unpack:
-            _decode_rest(dataset, rest, keys, full, strings, unpack, share)
+            _complete(dataset, rest, keys, full, strings, unpack, share)
     except DsError as error:
         raise error.at(path=name)
     return dataset
 
 
-def _decode_rest(
+def _complete(
     dataset: Dataset,
-    rest: tuple[Any, Any, list[str] | None] | None,
+    rest: Rest | None,
     keys: Collection[str] | None,
     full: bool,
     strings: bool,
     unpack: bool | None,
     share: bool,
 ) -> None:
-    """Decode variables and headers that `kernels.ds.plain` does not support, and unpack variables."""
+    """Decode variables and headers that `kernels.ds.arrays` leaves, and unpack variables."""
     if rest is None:
         _unpack(dataset, unpack)
         return
-    data, found, left = rest
-    if found is None:
-        line = read_line(MemoryBody("", data))
+    if rest.parsed is not None and rest.keys == []:
+        compiled, meta = rest.parsed
+        dataset["."] = meta
+        for key in rest.marked:
+            _restore(meta[key], dataset[key])
+        if unpack or (unpack is None and compiled.may_be_packed):
+            _unpack(dataset, unpack)
+        return
+    if rest.parsed is None:
+        line = read_line(MemoryBody("", rest.data))
         header, meta = parse_any(line, find_end(line, whole=True), None if full else keys)
     else:
-        header, meta = header_of(found[0]), found[1]
-    _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=share), keys, strings, unpack)
+        header, meta = header_of(rest.parsed[0]), rest.parsed[1]
+    for key in rest.marked:
+        _restore(meta[key], dataset[key])
+    body = MemoryBody("", rest.data, header.body, lends=share)
+    _decode(dataset, rest.keys, header, meta, body, keys, strings, unpack)
 
 
 def _read_larger(
@@ -168,6 +185,8 @@ def _decode(
     unpack: bool | None,
 ) -> None:
     """Add metadata and variables (None: all requested ones) to a dataset."""
+    from ...codec.decode import decode_in_one_read
+
     if left is None:
         left = [key for key in header.keys if keys is None or key in keys]
     meta = typed(header, meta)
@@ -186,6 +205,11 @@ def _decode(
 
 
 def _unpack(dataset: Dataset, unpack: bool | None) -> None:
+    if unpack is None:
+        from ...kernels.common.packing import unpack_usual
+
+        if unpack_usual(dataset, dataset["."]):
+            return
     from ...model.packing import unpack_all
 
     unpack_all(dataset, dataset["."], unpack)
@@ -238,10 +262,11 @@ def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
         from ...codec import legacy
 
         legacy.warn_of_masks(every, body)
-    is_complete = len(every) == len(header.keys)
-    if header.is_doubtful and is_complete and are_offsets_doubtful(every.values(), body.size):
-        from ...codec import legacy
+    if header.is_doubtful and len(every) == len(header.keys):
+        from ...codec import layout, legacy
 
+        if not layout.are_offsets_doubtful(every.values(), body.size):
+            return every
         return legacy.true_offsets(every, body, header.version)
     return every
 
@@ -261,6 +286,8 @@ def decode_variable(version: str, key: str, var: VarHeader, body: Body, strings:
             if var.type.is_string:
                 return legacy.decode_strings(var, body, strings)
             legacy.check_mask(var, body)
+        from ...codec.decode import decode
+
         return decode(var, body, strings)
     except DsError as error:
         raise error.at(variable=unescape(key))

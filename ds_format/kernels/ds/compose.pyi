@@ -1,5 +1,8 @@
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, final
+
+@final
+class Piece: ...
 
 def compose(
     arrays: dict[str, Any],

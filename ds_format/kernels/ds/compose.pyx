@@ -6,17 +6,21 @@ The header has the same bytes as that of `codec.line.build`, from `codec.attribu
 
 import numpy
 
+cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from ..common.output cimport Output, grow, put_byte, put_bytes
+from ..common.words cimport LITTLE_HOST, store_u64
 from ..json.scan cimport MAX_DEPTH
 from ..json.values cimport put_int64, put_items, put_name, put_text, put_value
+from .strings cimport bytes_of
+from .values cimport gather_values, pack_flags
 
 from ..json.decode import Unusual
 
@@ -177,38 +181,168 @@ cdef inline int64_t _aligned(int64_t offset, Py_ssize_t size, Py_ssize_t item_si
     return (offset + step - 1) // step * step
 
 
-cdef inline bint _is_contiguous(object array) except -1:
-    """Return whether an array is C-contiguous, without a mask."""
-    return cnp.PyArray_Check(array) and cnp.PyArray_IS_C_CONTIGUOUS(array) and (
-        cnp.PyArray_CheckExact(array) or getattr(array, "_mask", NO_MASK) is NO_MASK
-    )
+@cython.final
+@cython.freelist(64)
+cdef class Piece:
+    """A variable that is written."""
+
+    cdef str name  # of its type; None: its bytes are in `encoded`
+    cdef cnp.ndarray data  # C-contiguous
+    cdef const uint8_t* flags  # its mask, if values are missing; else NULL
+    cdef object mask  # owns these
+    cdef Py_ssize_t present  # values that are not missing
+    cdef Py_ssize_t size  # bytes of all
+    cdef Py_ssize_t item_size  # bytes of a value for alignment
+    cdef tuple encoded  # the result of `encode`
 
 
-cdef int _put_numbers(Output* text, Region* region, list buffers, cnp.ndarray array, str name) except -1:
-    """Append properties and bytes of numbers without a mask."""
-    cdef Py_ssize_t item_size = cnp.PyArray_ITEMSIZE(array), size = cnp.PyArray_NBYTES(array)
-    cdef int64_t offset = _aligned(region.end, size, item_size)
+cdef bint _take_mask(Piece piece) except -1:
+    """Look for missing values of an array; return False if the mask has an unusual form."""
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(piece.data)
+    cdef const uint8_t* flags
+    piece.flags, piece.present = NULL, n
+    if cnp.PyArray_CheckExact(piece.data):
+        return True
+    piece.mask = getattr(piece.data, "_mask", NO_MASK)
+    if piece.mask is NO_MASK:
+        return True
+    if not cnp.PyArray_CheckExact(piece.mask):
+        return False
+    mask = <cnp.ndarray> piece.mask
+    if cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL or not cnp.PyArray_IS_C_CONTIGUOUS(mask) or cnp.PyArray_SIZE(mask) != n:
+        return False
+    flags = <const uint8_t*> cnp.PyArray_DATA(mask)
+    for i in range(n):
+        piece.present -= flags[i] != 0
+    if piece.present < n:
+        piece.flags = flags
+    return True
+
+
+cdef Py_ssize_t _strings_size(Piece piece, bint* text) except -2:
+    """Return the bytes of the present strings, without their lengths; -1 if there are none, or not all of one type."""
+    cdef PyObject** objects = <PyObject**> cnp.PyArray_DATA(piece.data)
+    cdef Py_ssize_t i, length = 0, total = 0
+    cdef bint is_first = True
+    for i in range(cnp.PyArray_SIZE(piece.data)):
+        if piece.flags != NULL and piece.flags[i]:
+            continue
+        if objects[i] == NULL or (type(<object> objects[i]) is not str and type(<object> objects[i]) is not bytes):
+            return -1
+        if is_first:
+            text[0] = type(<object> objects[i]) is str
+            is_first = False
+        elif text[0] != (type(<object> objects[i]) is str):
+            return -1
+        bytes_of(<object> objects[i], text[0], &length, i)
+        total += length
+    return -1 if is_first else total
+
+
+cdef Piece _measured(str key, object array, object entry, dict types, object encode):
+    """Return a variable and its size: in a form that is written directly if it is small or plain, else encoded."""
+    cdef Piece piece = Piece.__new__(Piece)
+    cdef PyObject* name
+    cdef Py_ssize_t n, size
+    cdef bint text = False
+    if cnp.PyArray_Check(array) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray> array):
+        piece.data = <cnp.ndarray> array
+        n = cnp.PyArray_SIZE(piece.data)
+        if _take_mask(piece):
+            name = PyDict_GetItemWithError(types, <object> cnp.PyArray_DESCR(piece.data))
+            if name != NULL:
+                piece.item_size = cnp.PyArray_ITEMSIZE(piece.data)
+                piece.name, size = <str> name, piece.present * piece.item_size
+            elif cnp.PyArray_TYPE(piece.data) == cnp.NPY_BOOL:
+                piece.name, piece.item_size, size = "bool", 1, (piece.present + 7) // 8
+            elif cnp.PyArray_TYPE(piece.data) == cnp.NPY_OBJECT and piece.present <= NEAR_SIZE:
+                try:
+                    size = _strings_size(piece, &text)
+                except UnicodeEncodeError:
+                    size = -1
+                piece.item_size = 8
+                if size >= 0:
+                    piece.name, size = "unicode" if text else "str", size + 8 * piece.present
+            if piece.name is not None:
+                piece.size = size + ((n + 7) // 8 if piece.flags != NULL else 0)
+                # several threads encode larger ones
+                if piece.size < NEAR_SIZE or (name != NULL and piece.flags == NULL):
+                    return piece
+    piece.name = None
+    piece.encoded = encode(key, array, entry)
+    piece.size, piece.item_size = piece.encoded[2], piece.encoded[3]
+    return piece
+
+
+cdef int _put_properties(Output* text, Piece piece, int64_t offset) except -1:
+    """Append the properties of a variable."""
     cdef int i
     put_bytes(text, b'".size": [', 10)
-    for i in range(cnp.PyArray_NDIM(array)):
+    for i in range(cnp.PyArray_NDIM(piece.data)):
         if i:
             put_bytes(text, b", ", 2)
-        put_int64(text, cnp.PyArray_DIM(array, i))
+        put_int64(text, cnp.PyArray_DIM(piece.data, i))
     put_bytes(text, b'], ".offset": ', 14)
     put_int64(text, offset)
     put_bytes(text, b', ".len": ', 10)
-    put_int64(text, size)
+    put_int64(text, piece.size)
     put_bytes(text, b', ".type": ', 11)
-    put_text(text, name)
-    put_bytes(text, b', ".missing": false, ".endian": ', 32)
-    put_bytes(text, b'"b"}' if item_size == 1 else b'"l"}', 4)
-    return _put_array(region, buffers, array, offset)
+    put_text(text, piece.name)
+    if piece.flags == NULL:
+        put_bytes(text, b', ".missing": false, ".endian": ', 32)
+    else:
+        put_bytes(text, b', ".missing": true, ".endian": ', 31)
+    return put_bytes(text, b'"b"}' if piece.item_size == 1 else b'"l"}', 4)
 
 
-cdef int _put_encoded(Output* text, Region* region, list buffers, tuple encoded) except -1:
+cdef int _put_values(Region* region, Piece piece, int64_t offset) except -1:
+    """Append the mask, and the present values, bits, or lengths and strings, after zeros up to `offset`."""
+    cdef Output* body = &region.body
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(piece.data)
+    cdef const uint8_t* values = <const uint8_t*> cnp.PyArray_DATA(piece.data)
+    cdef uint8_t* flags
+    _fill(body, 0, offset - region.end)
+    region.end = offset + piece.size
+    grow(body, piece.size + n)
+    if piece.flags != NULL:
+        pack_flags(piece.flags, n, body.data + body.size, 0)
+        body.size += (n + 7) // 8
+    if piece.name == "bool":
+        if piece.flags != NULL:
+            flags = body.data + body.size + (piece.present + 7) // 8  # in the bytes that were allocated in addition
+            gather_values(piece.flags, n, values, flags, piece.present, 1, False)
+            values = flags
+        pack_flags(values, piece.present, body.data + body.size, 0)
+        body.size += (piece.present + 7) // 8
+    elif cnp.PyArray_TYPE(piece.data) == cnp.NPY_OBJECT:
+        _put_strings(body, piece, n, <PyObject**> values)
+    else:
+        gather_values(piece.flags, n, values, body.data + body.size, piece.present, <int> piece.item_size, False)
+        body.size += piece.present * piece.item_size
+    return 0
+
+
+cdef int _put_strings(Output* body, Piece piece, Py_ssize_t n, PyObject** objects) except -1:
+    """Append lengths and strings, for which there is enough memory."""
+    cdef uint8_t* lengths = body.data + body.size
+    cdef Py_ssize_t i, length = 0
+    cdef bint text = piece.name == "unicode"
+    cdef const char* source
+    body.size += 8 * piece.present
+    for i in range(n):
+        if piece.flags != NULL and piece.flags[i]:
+            continue
+        source = bytes_of(<object> objects[i], text, &length, i)
+        store_u64(lengths, <uint64_t> length, not LITTLE_HOST)
+        lengths += 8
+        memcpy(body.data + body.size, source, length)
+        body.size += length
+    return 0
+
+
+cdef int _put_encoded(Output* text, Region* region, list buffers, tuple encoded, int64_t offset) except -1:
     """Append properties and bytes of a variable that `encode` has encoded."""
     cdef dict properties = encoded[0]
-    cdef int64_t offset = _aligned(region.end, encoded[2], encoded[3])
     properties[".offset"] = offset
     put_items(text, properties, 0, False)
     for part in <list> encoded[1]:
@@ -226,43 +360,23 @@ cdef int _put_attributes(Output* text, object attributes, frozenset without) exc
         raise Unusual from None
 
 
-cdef object _measured(Draft* draft, str key, object array, object entry, dict types, object encode):
-    """Return the name of a type if a variable needs no encoding, else the result of `encode`. Move the end of a region.
-
-    The bytes of the region are appended later.
-    """
-    cdef PyObject* name = NULL
-    cdef object encoded
-    cdef Py_ssize_t size, item_size
-    if _is_contiguous(array):
-        name = PyDict_GetItemWithError(types, <object> cnp.PyArray_DESCR(array))
-    if name == NULL:
-        encoded = encode(key, array, entry)
-        size, item_size = encoded[2], encoded[3]
-    else:
-        encoded = <object> name
-        size, item_size = cnp.PyArray_NBYTES(array), cnp.PyArray_ITEMSIZE(array)
-    if size < NEAR_SIZE:
-        draft.near.end = _aligned(draft.near.end, size, item_size) + size
-    return encoded
-
-
 cdef int _put_variable(
-    Draft* draft, list near, list far, str key, object array, object entry, object encoded, frozenset without,
-    bint is_first
+    Draft* draft, list near, list far, str key, object entry, Piece piece, frozenset without, bint is_first
 ) except -1:
     """Append the entry and the bytes of a variable."""
-    cdef bint is_plain = type(encoded) is str
-    cdef Py_ssize_t size = cnp.PyArray_NBYTES(array) if is_plain else (<tuple> encoded)[2]
-    cdef Region* region = &draft.near if size < NEAR_SIZE else &draft.far
-    cdef list buffers = near if size < NEAR_SIZE else far
+    cdef Region* region = &draft.near if piece.size < NEAR_SIZE else &draft.far
+    cdef list buffers = near if piece.size < NEAR_SIZE else far
+    cdef int64_t offset = _aligned(region.end, piece.size, piece.item_size)
     put_name(&draft.text, key, is_first)
     put_byte(&draft.text, c"{")
     if _put_attributes(&draft.text, entry, without):
         put_bytes(&draft.text, b", ", 2)
-    if is_plain:
-        return _put_numbers(&draft.text, region, buffers, array, <str> encoded)
-    return _put_encoded(&draft.text, region, buffers, <tuple> encoded)
+    if piece.encoded is not None:
+        return _put_encoded(&draft.text, region, buffers, piece.encoded, offset)
+    _put_properties(&draft.text, piece, offset)
+    if piece.flags == NULL and piece.name != "bool" and cnp.PyArray_TYPE(piece.data) != cnp.NPY_OBJECT:
+        return _put_array(region, buffers, piece.data, offset)
+    return _put_values(region, piece, offset)
 
 
 def compose(dict arrays not None, dict meta not None, dict types not None, frozenset without not None, encode not None):
@@ -290,7 +404,8 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
     """
     cdef Draft draft
     cdef list near = [None], far = [], every = []
-    cdef object key, array, encoded
+    cdef object key, array
+    cdef Piece piece
     cdef dict none = {}
     cdef bint is_first = True
     draft.text = Output(NULL, 0, 0, NULL, True)
@@ -302,10 +417,13 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
         for key, array in arrays.items():
             if type(key) is not str:
                 return None
-            every.append(_measured(&draft, key, array, meta.get(key, none), types, encode))
+            piece = _measured(key, array, meta.get(key, none), types, encode)
+            if piece.size < NEAR_SIZE:
+                draft.near.end = _aligned(draft.near.end, piece.size, piece.item_size) + piece.size
+            every.append(piece)
         draft.far.end, draft.near.end = draft.near.end, 0
-        for (key, array), encoded in zip(arrays.items(), every):
-            _put_variable(&draft, near, far, key, array, meta.get(key, none), encoded, without, is_first)
+        for key, piece in zip(arrays, every):
+            _put_variable(&draft, near, far, key, meta.get(key, none), piece, without, is_first)
             is_first = False
         put_name(&draft.text, ".", is_first)
         put_byte(&draft.text, c"{")

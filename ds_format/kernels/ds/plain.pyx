@@ -1,21 +1,15 @@
-"""Numbers and plain arrays of small datasets, without a call of NumPy from Python for each of them.
+"""Numbers in attributes, and the arrays of a dataset, without a call of NumPy from Python for each of them.
 
-A small file of numbers is read into a dataset by one call. Numbers in attributes are converted to their NumPy types. A
-dataset is checked before writing for arrays that need no conversion. Wrong and unusual data are left to the caller.
+Numbers in attributes are converted to their NumPy types. A dataset is checked before writing for arrays that need no
+conversion. Wrong and unusual data are left to the caller.
 """
 
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
-from cpython.object cimport PyObject, PyObject_SetItem, PyTypeObject
-from cpython.ref cimport Py_INCREF
+from cpython.object cimport PyObject
 from libc.math cimport isinf
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
-
-from ..common.words cimport LITTLE_HOST
-from ..header.header cimport DOUBTFUL, Header, Variable
-from ..header.parser cimport Parser
 
 cnp.import_array()
 
@@ -24,178 +18,9 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(
-        PyTypeObject* kind, cnp.dtype dtype, int ndim, const cnp.npy_intp* sizes, const cnp.npy_intp* strides,
-        void* data, int flags, PyObject* obj
-    )
+    ctypedef struct PyArray_Descr
+    object PyArray_FromScalar(object scalar, PyArray_Descr* dtype)
     object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
-
-
-cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint share, out, keys):
-    """Put variables into a dataset: numbers in native byte order without a mask.
-
-    Parameters
-    ----------
-    header : Header
-    dtypes : list of dtype or None
-        Dtype by the number of the type; None: not a number.
-    data : buffer
-        The whole file, or its last part.
-    body : int
-        Start of the body in `data`, in bytes.
-    share : bool
-        Whether arrays may be views of `data`, which are read-only if it is. It must not be resized then.
-    out : dict
-        Output: all variables in their order. Variables without data, and those that are returned, are None.
-    keys : collection of str or None
-        The requested variables; None: all.
-
-    Returns
-    -------
-    list of str
-        The keys of variables that the caller decodes: they have other types or byte orders, a mask or no values, or are
-        not within the file.
-    """
-    cdef list remaining = []
-    cdef Py_buffer view
-    cdef Variable* var
-    cdef Py_ssize_t i
-    cdef object key, array
-    if not isinstance(out, dict):
-        raise TypeError("out: expected a dict")
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        for i in range(len(header.keys)):
-            key = header.keys[i]
-            if keys is not None and key not in keys:
-                continue
-            var = &header.variables[i]
-            array = _array(header, var, dtypes, data, &view, body, share) if var.ndim >= 0 else None
-            PyDict_SetItem(<dict> <PyObject*> out, key, array)
-            if array is None and var.ndim >= 0:
-                remaining.append(key)
-    finally:
-        PyBuffer_Release(&view)
-    return remaining
-
-
-cdef object _array(
-    Header header, Variable* var, list dtypes, object data, Py_buffer* view, Py_ssize_t body, bint share
-):
-    """Return the array or scalar of a variable, or None if the caller has to decode it."""
-    cdef cnp.dtype dtype
-    cdef Py_ssize_t size, available = view.len - body - var.offset
-    cdef char* first
-    kind = dtypes[var.type]
-    if kind is None or var.missing or var.n == 0:
-        return None
-    dtype = <cnp.dtype> kind
-    size = dtype.itemsize
-    if (var.big == LITTLE_HOST and size > 1) or available < 0 or var.n > available // size:
-        return None
-    first = <char*> view.buf + body + var.offset
-    if var.ndim == 0:
-        return PyArray_Scalar(first, dtype, None)
-    Py_INCREF(dtype)
-    if not share or <size_t> first % <size_t> size:
-        array = PyArray_NewFromDescr(
-            <PyTypeObject*> cnp.ndarray, dtype, var.ndim, <cnp.npy_intp*> &header.sizes[var.first], NULL, NULL, 0, NULL
-        )
-        memcpy(cnp.PyArray_DATA(array), first, var.n * size)
-        return array
-    array = PyArray_NewFromDescr(
-        <PyTypeObject*> cnp.ndarray, dtype, var.ndim, <cnp.npy_intp*> &header.sizes[var.first], NULL, first,
-        0 if view.readonly else cnp.NPY_ARRAY_WRITEABLE, NULL
-    )
-    cnp.set_array_base(array, data)
-    return array
-
-
-cdef class Reader:
-    """Reads small files.
-
-    Parameters
-    ----------
-    parser : Parser
-    typed : callable
-        See `Parser.parse`.
-    dtypes : list of dtype or None
-        Dtype by the number of the type; None: not a number.
-    read_or_open : callable
-        The function `kernels.files.files.read_or_open`.
-    limit : int
-        Maximum bytes of a file that is read completely.
-    first : int
-        Bytes to read from the start of a larger file.
-    """
-
-    cdef Parser parser
-    cdef object typed
-    cdef list dtypes
-    cdef object read_or_open
-    cdef object limit
-    cdef object first
-
-    def __init__(self, Parser parser not None, typed, list dtypes not None, read_or_open, limit, first):
-        self.parser = parser
-        self.typed = typed
-        self.dtypes = dtypes
-        self.read_or_open = read_or_open
-        self.limit = limit
-        self.first = first
-
-    def read(self, path, out, keys, bint full):
-        """Read a small file into a dataset, or open a larger one.
-
-        Parameters and result are those of `fill`; arrays are views if all variables are requested. For a larger file,
-        the result is (None, opened, None), in which `opened` is the result of `read_or_open`.
-
-        Raises
-        ------
-        OSError
-            From the operating system.
-        """
-        data = self.read_or_open(path, self.limit, self.first)
-        return self.fill(data, out, keys, full, keys is None) if type(data) is bytearray else (None, data, None)
-
-    cpdef tuple fill(self, data, out, keys, bint full, bint share):
-        """Put the variables of a file into a dataset.
-
-        Parameters
-        ----------
-        data : bytearray or memoryview of bytes
-            The whole file.
-        out : dict
-            Output.
-        keys : collection of str or None
-            The requested variables; None: all.
-        full : bool
-            Whether the metadata of other variables are requested, too.
-        share : bool
-            See `put_numbers`.
-
-        Returns
-        -------
-        None, or (buffer, (Header, dict) or None, list of str or None)
-            None: the dataset is complete. Otherwise, the caller completes it with the bytes, the result of
-            `Parser.parse`, and the variables that remain to be decoded (None: all), and adds the metadata.
-        """
-        cdef tuple parsed = self.parser.parse(data, None if full else keys, self.typed)
-        cdef Header header
-        cdef Py_ssize_t body
-        if parsed is None:
-            return data, None, None
-        header = <Header> parsed[0]
-        if header.flags & DOUBTFUL:
-            return data, parsed, None
-        body, block = header.body, data
-        if share and body > len(data) - body:
-            body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
-        remaining = put_numbers(header, self.dtypes, block, body, share, out, keys)
-        if header.flags or remaining:
-            return data, parsed, remaining
-        PyObject_SetItem(out, ".", parsed[1])
-        return None
 
 
 def put_types(dict attributes not None, dict specs not None, dict dtypes not None):
@@ -300,11 +125,40 @@ cdef bint _put_bits(int64_t integer, int size, uint8_t* target) noexcept:
     return True
 
 
-cdef bint _is_plain(object data) noexcept:
-    """Return whether data are an array that needs no conversion. `np.ma.masked` is excluded: it has no dimensions."""
-    if not cnp.PyArray_Check(data) or cnp.PyArray_TYPE(data) in (cnp.NPY_OBJECT, cnp.NPY_DATETIME, cnp.NPY_TIMEDELTA):
+cdef object _as_array(object data):
+    """Return data as an array: itself if it needs no conversion; None if the caller has to convert or check it.
+
+    `np.ma.masked` is left to the caller: it has no dimensions.
+    """
+    cdef cnp.ndarray made
+    if cnp.PyArray_Check(data):
+        if cnp.PyArray_TYPE(data) == cnp.NPY_OBJECT and not _has_only_strings(data):
+            return None
+        if cnp.PyArray_TYPE(data) in (cnp.NPY_DATETIME, cnp.NPY_TIMEDELTA):
+            return None
+        return data if cnp.PyArray_CheckExact(data) or cnp.PyArray_NDIM(data) > 0 else None
+    if type(data) is str or type(data) is bytes:
+        made = cnp.PyArray_SimpleNew(0, NULL, cnp.NPY_OBJECT)
+        made[()] = data
+        return made
+    if isinstance(data, cnp.generic):
+        made = PyArray_FromScalar(data, NULL)
+        return made if cnp.PyArray_TYPE(made) <= cnp.NPY_LONGDOUBLE else None  # numbers and booleans
+    return None
+
+
+cdef bint _has_only_strings(cnp.ndarray array) noexcept:
+    """Return whether all objects of a contiguous array are `str` or `bytes`."""
+    cdef PyObject** objects = <PyObject**> cnp.PyArray_DATA(array)
+    cdef Py_ssize_t i
+    if not cnp.PyArray_IS_C_CONTIGUOUS(array):
         return False
-    return cnp.PyArray_CheckExact(data) or cnp.PyArray_NDIM(data) > 0
+    for i in range(cnp.PyArray_SIZE(array)):
+        if objects[i] == NULL:
+            return False
+        if type(<object> objects[i]) is not str and type(<object> objects[i]) is not bytes:
+            return False
+    return True
 
 
 cdef bint _is_property(object key) except -1:
@@ -341,10 +195,11 @@ def plain_arrays(dataset not None):
     Returns
     -------
     dict or None
-        Key → array, without arrays of objects and times. None if the caller has to convert or check data.
+        Key → array; strings and NumPy's scalars become arrays without dimensions.
+        None if the caller has to convert or check data.
     """
     cdef dict arrays, entries, sizes = {}
-    cdef object key, array, entry, names
+    cdef object key, data, array, entry, names
     if not isinstance(dataset, dict):
         raise TypeError("dataset: expected a dict")
     arrays = PyDict_Copy(<dict> <PyObject*> dataset)
@@ -356,9 +211,12 @@ def plain_arrays(dataset not None):
         if type(entry) is not dict or (_is_property(key) and key != "."):
             return None
     PyDict_DelItem(arrays, ".")
-    for key, array in arrays.items():
-        if not _is_plain(array) or _is_property(key):
+    for key, data in arrays.items():
+        array = _as_array(data)
+        if array is None or _is_property(key):
             return None
+        if array is not data:
+            PyDict_SetItem(arrays, key, array)
         entry = entries.get(key)
         names = None if entry is None else (<dict> entry).get(".dims")
         if names is not None and not _fits(names, array, sizes):

@@ -1,28 +1,41 @@
 """Length-prefixed strings ↔ arrays of Python strings: N lengths of 64 bits, followed by the bytes of all strings."""
 
+cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
+cnp.import_array()
+
 cdef extern from "Python.h":
+    void Py_XDECREF(PyObject* one)
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
     void* PyUnicode_DATA(object text)
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 
-cdef Py_ssize_t _total(const uint8_t[::1] lengths, bint swapped, Py_ssize_t available, Py_ssize_t* bad) noexcept nogil:
+cdef Py_ssize_t sum_lengths(
+    const uint8_t* lengths, Py_ssize_t n, bint swapped, Py_ssize_t available, Py_ssize_t* bad
+) noexcept nogil:
     cdef Py_ssize_t i, left = available
     cdef uint64_t length
-    for i in range(lengths.shape[0] // 8):
-        length = load_u64(&lengths[8 * i], swapped)
+    for i in range(n):
+        length = load_u64(lengths + 8 * i, swapped)
         if length > <uint64_t> left:
             bad[0] = i
             return -1
         left -= <Py_ssize_t> length
     return available - left
+
+
+cdef inline const uint8_t* _start(const uint8_t[::1] data) noexcept nogil:
+    """Return the address of the first byte, or of another one if there is none: copying from NULL is undefined."""
+    return &data[0] if data.shape[0] else <const uint8_t*> b""
 
 
 def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t available):
@@ -45,22 +58,65 @@ def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t avail
     cdef Py_ssize_t bad = 0, total
     _check_lengths(lengths.shape[0])
     with nogil:
-        total = _total(lengths, big == LITTLE_HOST, max(available, 0), &bad)
+        total = sum_lengths(_start(lengths), lengths.shape[0] // 8, big == LITTLE_HOST, max(available, 0), &bad)
     if total < 0:
         raise ValueError(f"string {bad} ends beyond the {available} available bytes")
     return total
 
 
-cdef bint _is_ascii(const uint8_t[::1] data) noexcept nogil:
+cdef bint _is_ascii(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint8_t all_bits = 0
-    for i in range(data.shape[0]):
+    for i in range(size):
         all_bits |= data[i]
     return all_bits < 128
 
 
+cdef inline void _put(PyObject** out, object one) noexcept:
+    """Replace an object of an array; NULL: there is none yet."""
+    cdef PyObject* before = out[0]
+    Py_INCREF(one)
+    out[0] = <PyObject*> one
+    Py_XDECREF(before)
+
+
+cdef int put_strings(
+    const uint8_t* lengths, Py_ssize_t n, bint swapped, const uint8_t* data, Py_ssize_t size, bint text,
+    const uint8_t* flags, Py_ssize_t total, PyObject** out
+) except -1:
+    """Decode `n` strings into an array of `total` objects. Empty strings are put where `flags` are set (NULL: nowhere).
+
+    Their lengths must add up to `size`; see `sum_lengths`.
+    """
+    cdef bint is_ascii = _is_ascii(data, size)
+    cdef Py_ssize_t i, length, at = 0
+    cdef object one, nothing = "" if text else b""
+    for i in range(n):
+        while flags != NULL and flags[at]:
+            _put(out + at, nothing)
+            at += 1
+        length = <Py_ssize_t> load_u64(lengths + 8 * i, swapped)
+        if text and is_ascii:
+            one = PyUnicode_New(length, 127)
+            memcpy(PyUnicode_DATA(one), data, length)
+        elif text:
+            try:
+                one = PyUnicode_DecodeUTF8(<const char*> data, length, NULL)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"string {i} is not UTF-8: {error.reason} at its byte {error.start}") from None
+        else:
+            one = PyBytes_FromStringAndSize(<const char*> data, length)
+        _put(out + at, one)
+        at += 1
+        data += length
+    for i in range(at, total):
+        _put(out + i, nothing)
+    return 0
+
+
 def decode_strings(
-    const uint8_t[::1] lengths not None, bint big, const uint8_t[::1] data not None, bint text, object[::1] out not None
+    const uint8_t[::1] lengths not None, bint big, const uint8_t[::1] data not None, bint text,
+    cnp.ndarray out not None,
 ):
     """Decode all strings to Python strings.
 
@@ -82,36 +138,21 @@ def decode_strings(
     ValueError
         If the lengths do not add up to the size of `data`, or a string is not UTF-8.
     """
-    cdef Py_ssize_t n = out.shape[0], i, start = 0, bad = 0
-    cdef Py_ssize_t length
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(out), bad = 0
     cdef bint swapped = big == LITTLE_HOST
-    cdef bint is_ascii = _is_ascii(data)
-    cdef object one
-    cdef const char* base = b""  # copying from NULL is undefined, even for 0 bytes
-    if data.shape[0]:
-        base = <const char*> &data[0]
+    if cnp.PyArray_TYPE(out) != cnp.NPY_OBJECT or not cnp.PyArray_ISCARRAY(out):
+        raise ValueError("out: expected a C-contiguous and writable array of objects")
     _check_lengths(lengths.shape[0])
     if lengths.shape[0] != 8 * n:
         raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
-    if _total(lengths, swapped, data.shape[0], &bad) != data.shape[0]:
+    if sum_lengths(_start(lengths), n, swapped, data.shape[0], &bad) != data.shape[0]:
         raise ValueError(f"the lengths of {n} strings do not add up to {data.shape[0]} bytes")
-    for i in range(n):
-        length = <Py_ssize_t> load_u64(&lengths[8 * i], swapped)
-        if text and is_ascii:
-            one = PyUnicode_New(length, 127)
-            memcpy(PyUnicode_DATA(one), base + start, length)
-            out[i] = one
-        elif text:
-            try:
-                out[i] = PyUnicode_DecodeUTF8(base + start, length, NULL)
-            except UnicodeDecodeError as error:
-                raise ValueError(f"string {i} is not UTF-8: {error.reason} at its byte {error.start}") from None
-        else:
-            out[i] = PyBytes_FromStringAndSize(base + start, length)
-        start += length
+    put_strings(
+        _start(lengths), n, swapped, _start(data), data.shape[0], text, NULL, n, <PyObject**> cnp.PyArray_DATA(out)
+    )
 
 
-cdef inline const char* _bytes_of(object value, bint text, Py_ssize_t* length, Py_ssize_t i) except NULL:
+cdef const char* bytes_of(object value, bint text, Py_ssize_t* length, Py_ssize_t i) except NULL:
     if text:
         if type(value) is not str and not isinstance(value, str):
             raise TypeError(f"string {i}: found {type(value).__name__}, expected str")
@@ -156,7 +197,7 @@ def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths
     if lengths.shape[0] != 8 * n:
         raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
     for i in range(n):
-        _bytes_of(values[i], text, &length, i)
+        bytes_of(values[i], text, &length, i)
         store_u64(&lengths[8 * i], <uint64_t> length, not LITTLE_HOST)
         total += length
     return total
@@ -184,7 +225,7 @@ def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not
     cdef Py_ssize_t i, length = 0, start = 0
     cdef const char* source
     for i in range(values.shape[0]):
-        source = _bytes_of(values[i], text, &length, i)
+        source = bytes_of(values[i], text, &length, i)
         if length > data.shape[0] - start:
             raise ValueError(f"the strings do not fit into {data.shape[0]} bytes")
         if length:

@@ -1,7 +1,9 @@
-from typing import Any
+from typing import Any, Final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer
+
+__pyx_capi__: Final[dict[str, object]]
 
 _Buffer = Buffer | NDArray[Any]
 

@@ -83,22 +83,22 @@ cdef extern from *:
     Py_ssize_t unpack_groups "ds_unpack_groups"(const uint8_t* packed, uint8_t* flags, Py_ssize_t n) noexcept nogil
 
 
-cdef void _unpack(const uint8_t[::1] packed, uint8_t[::1] flags) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], i, start
+cdef void unpack_flags(const uint8_t* packed, uint8_t* flags, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, start
     cdef uint64_t eight
-    start = unpack_groups(&packed[0], &flags[0], n) if n else 0
+    start = unpack_groups(packed, flags, n) if n else 0
     for i in range(start // 8, n // 8 if LITTLE_HOST else 0):
         eight = (packed[i] * 0x0101010101010101u) & 0x0102040810204080u
-        store_u64(&flags[8 * i], ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
+        store_u64(flags + 8 * i, ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
     start = n - n % 8 if LITTLE_HOST else 0
     for i in range(start, n):
         flags[i] = (packed[i >> 3] >> (7 - (i & 7))) & 1
 
 
-cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
+cdef Py_ssize_t count_set(const uint8_t* packed, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i, words = n // 64, count = 0
     for i in range(words):
-        count += popcount(load_u64(&packed[8 * i], False))
+        count += popcount(load_u64(packed + 8 * i, False))
     for i in range(8 * words, n // 8):
         count += popcount(packed[i])
     if n % 8:
@@ -106,8 +106,8 @@ cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
     return count
 
 
-cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], i, start, end, position, count = 0
+cdef Py_ssize_t pack_flags(const uint8_t* flags, Py_ssize_t n, uint8_t* packed, int first) noexcept nogil:
+    cdef Py_ssize_t i, start, end, position, count = 0
     cdef uint8_t bits
     if not n:
         return 0
@@ -121,7 +121,7 @@ cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) 
         if start == n:
             return count
     position = 1 if first else 0
-    end = start + pack_groups(&flags[start], &packed[position], n - start, &count)
+    end = start + pack_groups(flags + start, packed + position, n - start, &count)
     position += (end - start) // 8
     while end < n:
         bits = 0
@@ -132,6 +132,11 @@ cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) 
         position += 1
         end += 8
     return count
+
+
+cdef inline const uint8_t* _start(const uint8_t[::1] data) noexcept nogil:
+    """Return the address of the first byte, or NULL of an empty buffer, which has no element to point at."""
+    return &data[0] if data.shape[0] else NULL
 
 
 def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None, int first=0):
@@ -155,7 +160,7 @@ def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None, i
     if not 0 <= first <= 7 or packed.shape[0] != (first + flags.shape[0] + 7) // 8:
         raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags from bit {first}")
     with nogil:
-        count = _pack(flags, packed, first)
+        count = pack_flags(_start(flags), flags.shape[0], <uint8_t*> _start(packed), first)
     return count
 
 
@@ -177,7 +182,7 @@ def unpack_bits(const uint8_t[::1] packed not None, uint8_t[::1] flags not None)
     if packed.shape[0] != (flags.shape[0] + 7) // 8:
         raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags")
     with nogil:
-        _unpack(packed, flags)
+        unpack_flags(_start(packed), <uint8_t*> _start(flags), flags.shape[0])
 
 
 def count_bits(const uint8_t[::1] packed not None, Py_ssize_t n):
@@ -192,33 +197,33 @@ def count_bits(const uint8_t[::1] packed not None, Py_ssize_t n):
     if n < 0 or packed.shape[0] < (n + 7) // 8:
         raise ValueError(f"{packed.shape[0]} bytes do not hold {n} bits")
     with nogil:
-        count = _count(packed, n)
+        count = count_set(_start(packed), n)
     return count
 
 
-cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:
+cdef inline word _load(const uint8_t* values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:
     cdef word value
-    memcpy(&value, &values[i * <Py_ssize_t> sizeof(word)], sizeof(word))
+    memcpy(&value, values + i * <Py_ssize_t> sizeof(word), sizeof(word))
     return swap_word(value) if swapped else value
 
 
-cdef inline void _store(uint8_t[::1] values, Py_ssize_t i, word value) noexcept nogil:
-    memcpy(&values[i * <Py_ssize_t> sizeof(word)], &value, sizeof(word))
+cdef inline void _store(uint8_t* values, Py_ssize_t i, word value) noexcept nogil:
+    memcpy(values + i * <Py_ssize_t> sizeof(word), &value, sizeof(word))
 
 
 cdef Py_ssize_t _scatter(
-    const uint8_t[::1] mask, const uint8_t[::1] present, uint8_t[::1] flags, uint8_t[::1] values, bint swapped,
-    word kind
+    const uint8_t* mask, Py_ssize_t n, const uint8_t* present, Py_ssize_t m, uint8_t* flags, uint8_t* values,
+    bint swapped, word kind
 ) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i, j, count
+    cdef Py_ssize_t taken = 0, i, j, count
     cdef uint64_t eight
     cdef uint8_t bits, missing
-    for i in range(mask.shape[0]):
+    for i in range((n + 7) // 8):
         count = min(8, n - 8 * i)
         bits = mask[i]
         if count == 8 and LITTLE_HOST:
             eight = (bits * 0x0101010101010101u) & 0x0102040810204080u
-            store_u64(&flags[8 * i], ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
+            store_u64(flags + 8 * i, ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
         else:
             for j in range(count):
                 flags[8 * i + j] = (bits >> (7 - j)) & 1
@@ -241,13 +246,13 @@ cdef Py_ssize_t _scatter(
 
 
 cdef Py_ssize_t _gather(
-    const uint8_t[::1] flags, const uint8_t[::1] values, uint8_t[::1] present, bint swapped, word kind
+    const uint8_t* flags, Py_ssize_t n, const uint8_t* values, uint8_t* present, Py_ssize_t m, bint swapped, word kind
 ) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i = 0, j
+    cdef Py_ssize_t taken = 0, i = 0, j
     cdef uint64_t eight
     while i + 8 <= n and taken + 8 <= m:
         # missing values are usually contiguous
-        eight = load_u64(&flags[i], False)
+        eight = load_u64(flags + i, False)
         if not eight:
             for j in range(8):
                 _store(present, taken + j, _load(values, i + j, swapped, kind))
@@ -264,6 +269,31 @@ cdef Py_ssize_t _gather(
             _store(present, taken, _load(values, i, swapped, kind))
             taken += 1
     return taken
+
+
+cdef Py_ssize_t scatter_values(
+    const uint8_t* mask, Py_ssize_t n, const uint8_t* present, Py_ssize_t m, uint8_t* flags, uint8_t* values, int size,
+    bint swapped
+) noexcept nogil:
+    if size == 1:
+        return _scatter(mask, n, present, m, flags, values, False, <uint8_t> 0)
+    if size == 2:
+        return _scatter(mask, n, present, m, flags, values, swapped, <uint16_t> 0)
+    if size == 4:
+        return _scatter(mask, n, present, m, flags, values, swapped, <uint32_t> 0)
+    return _scatter(mask, n, present, m, flags, values, swapped, <uint64_t> 0)
+
+
+cdef Py_ssize_t gather_values(
+    const uint8_t* flags, Py_ssize_t n, const uint8_t* values, uint8_t* present, Py_ssize_t m, int size, bint swapped
+) noexcept nogil:
+    if size == 1:
+        return _gather(flags, n, values, present, m, False, <uint8_t> 0)
+    if size == 2:
+        return _gather(flags, n, values, present, m, swapped, <uint16_t> 0)
+    if size == 4:
+        return _gather(flags, n, values, present, m, swapped, <uint32_t> 0)
+    return _gather(flags, n, values, present, m, swapped, <uint64_t> 0)
 
 
 def swap(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):
@@ -322,14 +352,10 @@ def scatter(
     if mask.shape[0] != (n + 7) // 8:
         raise ValueError(f"a mask of {mask.shape[0]} bytes does not hold {n} flags")
     with nogil:
-        if size == 1:
-            taken = _scatter(mask, present, flags, values, False, <uint8_t> 0)
-        elif size == 2:
-            taken = _scatter(mask, present, flags, values, swapped, <uint16_t> 0)
-        elif size == 4:
-            taken = _scatter(mask, present, flags, values, swapped, <uint32_t> 0)
-        else:
-            taken = _scatter(mask, present, flags, values, swapped, <uint64_t> 0)
+        taken = scatter_values(
+            _start(mask), n, _start(present), present.shape[0] // size, <uint8_t*> _start(flags),
+            <uint8_t*> _start(values), size, swapped
+        )
     if taken * size != present.shape[0]:
         raise ValueError(f"the mask does not have {present.shape[0] // size} of {n} values present")
 
@@ -360,14 +386,9 @@ def gather(
     cdef Py_ssize_t n = flags.shape[0], taken
     _check_sizes(present.shape[0], n, values.shape[0], size)
     with nogil:
-        if size == 1:
-            taken = _gather(flags, values, present, False, <uint8_t> 0)
-        elif size == 2:
-            taken = _gather(flags, values, present, swapped, <uint16_t> 0)
-        elif size == 4:
-            taken = _gather(flags, values, present, swapped, <uint32_t> 0)
-        else:
-            taken = _gather(flags, values, present, swapped, <uint64_t> 0)
+        taken = gather_values(
+            _start(flags), n, _start(values), <uint8_t*> _start(present), present.shape[0] // size, size, swapped
+        )
     if taken * size != present.shape[0]:
         raise ValueError(f"the flags do not have {present.shape[0] // size} of {n} values present")
 

@@ -1,0 +1,6 @@
+"""Declarations of `masked` for other kernels."""
+
+cimport numpy as cnp
+
+
+cdef object masked_array(cnp.ndarray data, cnp.ndarray mask, object fill_value)
