@@ -11,6 +11,7 @@ from ..body.body import Body
 from ..codec.slab_reading import read_strided, strided_ranges
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
+from ..kernels.common.finishing import Finisher
 from .format import CODES
 from .header import ClassicVariable, end_of
 
@@ -77,6 +78,13 @@ def values(
         return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels)
     except EOFError:
         raise _truncated(body.current_size(), variable) from None
+
+
+def small_values(
+    body: Body, variables: list[ClassicVariable], finishers: list[Finisher | None], masked: bool
+) -> tuple[list[Any], list[int]]:
+    """Read several variables of a file in memory, in one call; see `arrays.decode_each` of the kernels."""
+    return arrays.decode_each(body.memory, variables, finishers, DTYPES, masked)
 
 
 def ranges_of(variable: ClassicVariable, slices: tuple[slice, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

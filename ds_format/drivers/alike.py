@@ -18,9 +18,10 @@ remembered in            key                                         skipped if 
 `drivers.netcdf.hdf5`    these objects, everything else in the       relating variables to dimensions
 (`description`)          records of datasets but addresses, and the
                          datasets that references name
-`drivers.netcdf`         these objects or equal attributes, the      making metadata; copies are made. Not for text, and
-(`recalled`)             name, type and storage of the variable,     scalars with missing values: values decide
-                         and the names of all dimensions
+`drivers.netcdf`         these objects or equal attributes, the      making metadata; copies are made. Not for scalars
+(`recalled`)             name, type and storage of the variable,     that several numbers mark as missing: values decide
+                         the names of all dimensions, and along
+                         which of them characters are joined
 `many.scanning`          the properties on which merging depends,    comparing a variable with that of the first file
                          and the shape
 =======================  ==========================================  ==================================================

@@ -14,7 +14,7 @@ import math
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -31,6 +31,7 @@ from ..body import Address, Opened
 from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError, Unusual
+from ..kernels.common.finishing import Finisher
 from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
 from .handle import PositionedHandle
@@ -89,6 +90,16 @@ class NativeValues(Reading):
         if variable.place is not place:
             variable = variable._replace(place=place)
         return super().read_variable(variable, None)
+
+    def read_small(
+        self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
+    ) -> tuple[list[Any], list[int]] | None:
+        """Read several variables of a file in memory by one call of a kernel; None: the file is not in memory.
+
+        Each is at a place. Its finisher says what becomes of its values; None: it is not read here. `masked` is as of
+        `Finisher.apply`. Returns the values, and which variables are left to `read_each`.
+        """
+        return None
 
     def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
         """Return several variables, each as `read_whole` does, and when it is asked for."""
@@ -212,26 +223,27 @@ class HDF5Values(NativeValues):
         except (DsError, hdf5.Unusual):
             return None  # the slower way tells the reason
 
-    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
-        """Return several variables: those of a file in memory by one call of the kernel, others in threads."""
-        if self._body.is_far:
-            return super().read_each(variables, places)
-        variables, places = [*variables], places if isinstance(places, hdf5.DatasetPlaces) else [*places]
+    def read_small(
+        self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
+    ) -> tuple[list[Any], list[int]] | None:
+        """See `NativeValues`."""
         if self._body.memory is None:
-            return self._read_chunks(variables, [*places])
-        requests = [(each.shape, each.sought) if each.shape and each.kind == "number" else None for each in variables]
-        if self._body.size > FIRST_SIZE:
+            return None
+        requests = [
+            None if finisher is None else (variable.shape_in_file, finisher)
+            for variable, finisher in zip(variables, finishers, strict=True)
+        ]
+        if self._body.size > FIRST_SIZE:  # threads share large ones
             requests = [
                 each if each and place.size < MIN_CHUNK else None for each, place in zip(requests, places, strict=True)
             ]
-        arrays, sought, left = hdf5.small_values(self._body, places, requests)
-        for i in sought:
-            arrays[i] = self._finished(variables[i], arrays[i], True)
-        if left:
-            others = self._read_chunks([variables[i] for i in left], [places[i] for i in left])
-            for i, array in zip(left, others, strict=True):
-                arrays[i] = array
-        return arrays
+        return hdf5.small_values(self._body, places, requests, masked)
+
+    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
+        """Return several variables, those of a file on this machine in threads; see `NativeValues`."""
+        if self._body.is_far:
+            return super().read_each(variables, places)
+        return self._read_chunks([*variables], [*places])
 
     def _read_chunks(self, variables: list[FileVariable], places: list[Any]) -> Iterator[Any]:
         """Yield several variables. Threads share those that are one chunk each; they share the chunks of others."""

@@ -20,6 +20,7 @@ from ..codec.slab_reading import locate_chunks, read_chunks, read_strided, strid
 from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
 from ..kernels.classic import slabs
+from ..kernels.common.finishing import Finisher
 from ..kernels.hdf5.indexes import find_chunks
 from ..kernels.hdf5.small import SmallArray, read_small
 from ..kernels.hdf5.strings import read_strings
@@ -27,6 +28,7 @@ from .header import check_dataset
 from .reading import read_known, read_together
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 
+BYTE = np.dtype(np.uint8)
 REFERENCE = "|V16"
 """A string of variable length: how long it is, and where in the file."""
 
@@ -134,14 +136,15 @@ def _small_array(
     fill: bytes | None,
 ) -> SmallArray | None:
     """Return the fastest reader of a whole dataset in memory; None if there is another way."""
+    chunk = layout.chunk
+    simple = (False, False) if chunk is None else simple_filters(filters, dtype.itemsize)
+    if simple is None or (chunk is not None and (layout.index != "btree1" or size > SMALL_SIZE)):
+        return None
+    if dtype.kind == "V" and fill is None and not simple[0]:  # references, as bytes along a last axis
+        shape, dtype, chunk = (*shape, dtype.itemsize), BYTE, None if chunk is None else (*chunk, dtype.itemsize)
     if dtype.itemsize not in WORD_SIZES:
         return None
-    if layout.chunk is None:
-        return SmallArray(shape, None, dtype, is_big, False, False, fill)
-    simple = simple_filters(filters, dtype.itemsize)
-    if simple is None or layout.index != "btree1" or size > SMALL_SIZE:
-        return None
-    return SmallArray(shape, layout.chunk, dtype, is_big, *simple, fill)
+    return SmallArray(shape, chunk, dtype, is_big, *simple, fill)
 
 
 class DatasetPlaces(Sequence[DatasetPlace]):
@@ -191,14 +194,14 @@ class DatasetPlaces(Sequence[DatasetPlace]):
 
 
 def small_values(
-    body: Body, places: Sequence[DatasetPlace], requests: list[tuple[tuple[int, ...], NDArray[Any] | None] | None]
-) -> tuple[list[Any], list[int], list[int]]:
+    body: Body, places: Sequence[DatasetPlace], requests: list[tuple[tuple[int, ...], Finisher] | None], masked: bool
+) -> tuple[list[Any], list[int]]:
     """Read all datasets of a file in memory that need nothing special, in one call; see `small.read_small`."""
     if isinstance(places, DatasetPlaces):
         forms, addresses = places.forms, places.addresses()
     else:
         forms, addresses = [place.small for place in places], [place.layout.address for place in places]
-    return read_small(body.memory, forms, addresses, requests)
+    return read_small(body.memory, forms, addresses, requests, masked)
 
 
 def values(
@@ -246,7 +249,7 @@ def values(
     if slices is None:
         found = _small(body, place, sought)
         if found is not None:
-            return found
+            return (_strings(body, found[0], as_text), found[1]) if place.dtype.kind == "V" else found
         slices = tuple([slice(0, n) for n in place.shape])
     shape = tuple([s.stop - s.start for s in slices])
     check_size(math.prod(shape) * place.dtype.itemsize, body)
@@ -498,16 +501,16 @@ def ranges_of(
 def _strings(body: Body, references: NDArray[Any], as_text: bool) -> NDArray[Any]:
     """Return the strings of references."""
     flat = references.reshape(-1).view(np.uint8)
-    strings = np.empty(references.size, object)
+    shape = references.shape if references.dtype.kind == "V" else references.shape[:-1]
 
     def parse(segments: Any, size: int) -> Any:
         return read_strings(segments, size, flat, as_text, Unusual)
 
     try:
-        strings[:] = read_known(body, parse, body.at_hand)
+        strings: NDArray[Any] = read_known(body, parse, body.at_hand)
     except UnicodeDecodeError:
         raise Unusual("strings that are not UTF-8") from None
-    return strings.reshape(references.shape)
+    return strings.reshape(shape)
 
 
 def _truncated(size: int, place: DatasetPlace) -> TruncatedError:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
+from ds_format.kernels.common.finishing import Finisher
 from ds_format.kernels.hdf5.small import SmallArray, read_small
 
 UNDEFINED = 2**64 - 1
@@ -272,12 +273,13 @@ def test_several_variables() -> None:
     content = FILE + node(0, [(0, 2, tree + LEAF)]) + b"\1\2"
     forms = [NUMBERS, None, FLOATS, NUMBERS, chunked, FLOATS, chunked]
     addresses = [4, 4, 28, 4, tree, None, 0]
-    requests = [((2, 3), np.array([3], "i4")), ((2, 3), None), ((3,), None), ((3, 3), None), ((2,), None), None, None]
-    arrays, found, left = read_small(content, forms, addresses, requests)
-    assert [None if each is None else each.tolist() for each in arrays] == [
-        [[0, 1, 2], [3, 4, 5]], None, [0, 1, 2], None, [1, 2], None, None,
+    three = Finisher("number", np.array([3], "i4"), None, False, False, None)
+    plain = Finisher("number", None, None, False, False, None)
+    requests = [((2, 3), three), ((2, 3), plain), ((3,), plain), ((3, 3), plain), ((2,), plain), None, None]
+    values, left = read_small(content, forms, addresses, requests, False)
+    assert [None if each is None else each.tolist() for each in values] == [
+        [[0, 1, 2], [None, 4, 5]], None, [0, 1, 2], None, [1, 2], None, None,
     ]  # fmt: skip
-    assert found == [0]
     assert left == [1, 3, 5, 6]
     with pytest.raises(ValueError, match="2 forms, 1 addresses"):
-        read_small(content, [None, None], [0], [None, None])
+        read_small(content, [None, None], [0], [None, None], True)

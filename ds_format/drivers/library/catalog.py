@@ -115,6 +115,12 @@ class FileVariable(NamedTuple):
     """Dtype of values with fields, for which ds has no type."""
 
     @property
+    def shape_in_file(self) -> tuple[int, ...]:
+        """Shape with the dimension of characters; it has data."""
+        shape = self.shape or ()
+        return shape if self.length is None else (*shape, self.length)
+
+    @property
     def memory_size(self) -> int:
         """Bytes that one value is reckoned to take in memory."""
         if self.dtype is not None:

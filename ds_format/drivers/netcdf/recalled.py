@@ -13,12 +13,14 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ...base.dtypes import TYPES
 from ...dataset import META, escape
+from ...kernels.common.finishing import Finisher
 from ...kernels.header.memory import Original
+from ...model import packing
 from ...model.conventions import BOUNDS
 from ...model.missing import settle
-from ...model.packing import is_unpacked_by
-from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, dtype_of, joinable
+from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, joinable
 from .catalog import ESCAPED, ReadScalar, Uses, dataset_record, read_variable
 from .format import PROPERTY, warn
 
@@ -57,6 +59,27 @@ class HeaderVariable(Protocol):
 V = TypeVar("V", bound=HeaderVariable)
 
 
+class ReturnedForm(NamedTuple):
+    """How `ds_format.read` returns a variable: as it is stored, or unpacked."""
+
+    finisher: Finisher | None
+    """Makes its values; None: it has no data."""
+    complete: Original
+    """Metadata if no value is missing, with the size that the variable had in the first such file."""
+    partial: Original | None
+    """The same if a value is missing; None: they depend on the values."""
+
+    def entry(self, variable: FileVariable, is_missing: bool) -> dict[str, Any] | None:
+        """Return the metadata of a variable of this form; None: they depend on its values."""
+        original = self.partial if is_missing else self.complete
+        if original is None:
+            return None
+        properties = original.copy()
+        if variable.shape is not None:
+            properties[".size"] = list(variable.shape)
+        return properties
+
+
 class RecalledVariable(NamedTuple):
     """A variable and its metadata, those of the file before if it says the same of it."""
 
@@ -68,38 +91,43 @@ class RecalledVariable(NamedTuple):
     """At its position in this file, unless it is lent; see `Memory.recall`."""
     properties: Original
     """Metadata, with the size that the variable had in the first such file."""
-    complete: Original | None
-    """Metadata as `ds_format.read` returns them if no value is missing; only of what may be remembered."""
-    is_packed: bool
+    stored: ReturnedForm
+    unpacked: ReturnedForm | None
+    """None: its values are not packed."""
     names_bounds: bool
 
     def entry(self) -> dict[str, Any]:
         """Return the metadata in this file."""
         properties = self.properties.copy()
-        if self.complete is not None:
-            properties[".size"] = list(self.variable.shape or ())
+        if self.variable.shape is not None:
+            properties[".size"] = list(self.variable.shape)
         return properties
 
-    def complete_entry(self) -> dict[str, Any] | None:
-        """Return the metadata in this file as `ds_format.read` does if no value is missing; None: they depend on it."""
-        if self.complete is None:
-            return None
-        properties = self.complete.copy()
-        properties[".size"] = list(self.variable.shape or ())
-        return properties
+    def form(self, unpack: bool | None) -> ReturnedForm:
+        """Return the form for an option of reading; see `packing.is_unpacked_by`."""
+        return self.stored if unpack is False or self.unpacked is None else self.unpacked
 
 
 class RecalledFile(NamedTuple):
     """The requested variables of a file, and the metadata of its dataset."""
 
     variables: Iterable[RecalledVariable]
-    """Once."""
+    """Once, unless it is a list."""
     positions: Iterable[Any]
-    """Where their values are, for `NativeValues.read_whole`; once."""
+    """Where their values are, for `NativeValues.read_whole`; once, unless the variables are a list."""
     entry: dict[str, Any]
     """Metadata of the dataset."""
-    meta: Mapping[str, dict[str, Any]]
-    """Metadata of these variables by their keys, for `packing.entries_to_unpack`; empty if none has packed numbers."""
+    may_be_packed: bool
+    """Whether one of them has packed numbers."""
+    meta: Mapping[str, dict[str, Any]] | None = None
+    """Metadata of these variables by their keys; None: those of a list of variables."""
+
+    def to_unpack(self, unpack: bool | None) -> dict[str, Mapping[str, Any]]:
+        """Return the variables that are unpacked; see `packing.entries_to_unpack`."""
+        if not self.may_be_packed or unpack is False:
+            return {}
+        meta = {each.key: each.entry() for each in self.variables} if self.meta is None else self.meta
+        return packing.entries_to_unpack(meta, unpack)
 
     def catalog(self, path: str) -> Catalog:
         """Return the catalog of the file; the path is for warnings."""
@@ -120,6 +148,8 @@ class Memory(Generic[V]):
         """The variables of its header, of which it remembers all; otherwise None."""
         self.may_be_packed = False
         """Whether one of these has packed numbers."""
+        self.joins: frozenset[str] = frozenset()
+        """Dimensions along which characters are joined."""
         self.dimensions: Sequence[tuple[str, int, bool]] = ()
         self.names: list[str] = []
         """Names of the dimensions."""
@@ -196,8 +226,7 @@ class Memory(Generic[V]):
         else:
             found, positions, record = self._recall(header, settings, read_scalar, keys, lends)
             entry = dataset_entry(record, self.attributes(header))
-        meta = {each.key: each.entry() for each in found} if self.may_be_packed else {}
-        return RecalledFile(found, positions, entry, meta)
+        return RecalledFile(found, positions, entry, self.may_be_packed)
 
     def _remembers(self, places: Sequence[V]) -> bool:
         """Return whether these variables are the remembered ones, in the same shapes. The dimensions are the same."""
@@ -206,7 +235,7 @@ class Memory(Generic[V]):
         if self.places is None or len(places) != len(self.variables):
             return False
         for place, known in zip(places, self.variables, strict=True):
-            if not self.is_same(place, known.place) or place.shape != known.variable.shape:
+            if not self.is_same(place, known.place) or place.shape != known.variable.shape_in_file:
                 return False
         self.places = places
         return True
@@ -220,17 +249,19 @@ class Memory(Generic[V]):
         self.places = None
         if header.dimensions != self.dimensions:
             self._take_dimensions(header.dimensions)
-        joins = self.joins(places)
+        joins = self.find_joins(places)
+        if joins != self.joins:
+            self.variables, self.joins = [], joins
         found, asked, uses, may_be_packed = [], [], Uses(), False
         for i, (place, position) in enumerate(zip(places, self.positions(header), strict=True)):
             known: RecalledVariable | None = self.variables[i] if i < len(self.variables) else None
             # where the dimensions have other names, nothing is left in memory
-            is_known = known is not None and self.is_same(place, known.place)
+            is_known = known is not None and self.is_same(place, known.place) and _has_same_length(place, known)
             is_same = is_same and is_known
             each = known if known is not None and is_known else self._read(i, place, position, joins, read_scalar)
             uses.update(each.uses)
-            may_be_packed |= each.is_packed
-            if is_known and place.shape != each.variable.shape:
+            may_be_packed |= each.unpacked is not None
+            if is_known and place.shape != each.variable.shape_in_file:
                 # `places` of this file stand for what is remembered, so its shapes are
                 each = self.variables[i] = each._replace(variable=self.moved(each.variable, place, position))
             if keys is None or each.names_bounds or each.key in keys:
@@ -246,7 +277,7 @@ class Memory(Generic[V]):
             self.places = places
         return found, asked, self.record[1]
 
-    def joins(self, places: Sequence[V]) -> frozenset[str]:
+    def find_joins(self, places: Sequence[V]) -> frozenset[str]:
         """Return the dimensions along which characters are joined."""
         if all(place.code != CHARACTER for place in places):
             return frozenset()
@@ -267,23 +298,61 @@ class Memory(Generic[V]):
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)
-        complete = None
-        if variable.kind == "number" and variable.shape and "enum" not in described.storage:
-            complete = Original(_complete(properties, dtype_of(described.code)))
-        # arrays of the header are for all files that have them, so copies are made of these properties, too
-        kept = RecalledVariable(
-            escape(place.name), place, Uses([properties]), variable, Original(properties), complete,
-            is_unpacked_by(True, properties), not PARENTS.isdisjoint(properties),
-        )  # fmt: skip
+        kept = recalled_variable(place, variable, properties)
         if i < MOST:
-            self.variables[i] = None if complete is None else kept
+            is_own = variable.shape is None or "enum" in described.storage  # also in what the file says of it elsewhere
+            by_value = not variable.shape and len(variable.sentinels) > 1
+            self.variables[i] = None if is_own or by_value else kept
         return kept
 
 
-def _complete(properties: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return the metadata of a variable of which no value is missing."""
-    entry: dict[str, Any] = settle(properties, np.empty(0, dtype))
-    return {name: value for name, value in entry.items() if name != ".missing"}
+def recalled_variable(place: HeaderVariable, variable: FileVariable, properties: dict[str, Any]) -> RecalledVariable:
+    """Return a variable, which is at a place of the header, with its metadata."""
+    stored = ReturnedForm(_finisher(variable, None), *_originals(variable, properties))
+    unpacked = None
+    if packing.is_unpacked_by(True, properties):
+        numbers = tuple([properties.get(name) for name in packing.ATTRIBUTES])
+        entry = Original(without_missing(packing.unpacked_meta(properties)))
+        unpacked = ReturnedForm(_finisher(variable, numbers), entry, entry)
+    # arrays of the header are for all files that have them, so copies are made of these properties, too
+    return RecalledVariable(
+        escape(place.name), place, Uses([properties]), variable, Original(properties), stored, unpacked,
+        not PARENTS.isdisjoint(properties),
+    )  # fmt: skip
+
+
+def _has_same_length(place: HeaderVariable, known: RecalledVariable) -> bool:
+    """Return whether strings have as many characters as those of the file before, where metadata tell how many."""
+    length = known.variable.length
+    return length is None or place.shape[-1] == length
+
+
+def _finisher(variable: FileVariable, numbers: tuple[Any, ...] | None) -> Finisher | None:
+    """Return what becomes of the values of a variable, unpacked by some numbers unless these are None."""
+    if variable.shape is None or (variable.kind == "number" and TYPES[variable.type].size != variable.size):
+        return None  # no data, or numbers of another size than those of the type
+    mark: str | bytes | None = variable.mark
+    is_text = variable.type == "unicode"
+    if isinstance(mark, str) and not is_text:
+        mark = mark.encode("utf-8", "surrogatepass")
+    return Finisher(variable.kind, variable.sought, mark, is_text, variable.length is not None, numbers)
+
+
+def _originals(variable: FileVariable, properties: dict[str, Any]) -> tuple[Original, Original | None]:
+    """Return the metadata of a variable as `ds_format.read` returns them, without and with missing values."""
+    entry = without_missing(dict(properties))
+    record = entry.get(PROPERTY)
+    if not isinstance(record, dict) or record.get("fill") != "default" or variable.kind != "number":
+        original = Original(entry)
+        return original, original
+    complete = settle(entry, np.empty(0, np.dtype(TYPES[variable.type].code)))
+    return Original(dict(complete)), None
+
+
+def without_missing(entry: dict[str, Any]) -> dict[str, Any]:
+    """Remove the property that only sources have, and return the metadata of a variable."""
+    entry.pop(".missing", None)
+    return entry
 
 
 def dataset_entry(record: Original, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -10,16 +10,18 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.ma import nomask
 
 from ...body import Location
 from ...body.body import Body
 from ...dataset import META, Dataset, as_array, as_masked
+from ...kernels.common.finishing import Finisher
 from ...model import packing
 from ...model.missing import settle
 from ..alike import Constant, StackedValues
 from ..base import Metadata, value_size
 from ..native import NativeValues
-from .recalled import RecalledFile, RecalledVariable
+from .recalled import RecalledFile, RecalledVariable, without_missing
 
 UNREAD = object()
 """In place of an array."""
@@ -93,7 +95,49 @@ class WholeFile:
             As `packing.is_unpacked_by`.
         """
         recalled = self.recall(None if full else keys, True)
-        packed = packing.entries_to_unpack(recalled.meta, unpack)
+        variables = recalled.variables
+        if not isinstance(variables, list) or any(each.names_bounds and each.unpacked for each in variables):
+            return self._dataset_in_turn(recalled, keys, full, unpack)
+        asked = variables if keys is None else [each for each in variables if each.key in keys]
+        places = recalled.positions
+        if keys is not None:
+            places = [place for each, place in zip(variables, places, strict=True) if each.key in keys]
+        forms = [each.form(unpack) for each in asked]
+        values, left = self._values(asked, places, [form.finisher for form in forms], True)
+        dataset, entries = Dataset(), {}
+        for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
+            key = each.key
+            entry = form.entry(each.variable, getattr(value, "_mask", nomask) is not nomask)
+            if i in left and form is each.unpacked and value is not None:
+                value = packing.unpack(value, each.properties.copy())
+            dataset[key] = as_masked(value) if i in left else value
+            entries[key] = settle(without_missing(each.entry()), value) if entry is None else entry
+        if full and keys is not None:
+            entries = {each.key: entries.get(each.key) or without_missing(each.entry()) for each in variables}
+        entries[META] = recalled.entry
+        dataset[META] = entries
+        return dataset
+
+    def _values(
+        self, asked: list[RecalledVariable], places: Any, finishers: list[Finisher | None], masked: bool
+    ) -> tuple[list[Any], Collection[int]]:
+        """Return the values of variables; some as finishers make them, and those of the returned numbers as stored."""
+        variables = [each.variable for each in asked]
+        found = self.values.read_small(variables, places, finishers, masked)
+        if found is None:
+            return [*self.values.read_each(variables, places)], range(len(variables))
+        values, left = found
+        if left:
+            others = self.values.read_each([variables[i] for i in left], [places[i] for i in left])
+            for i, value in zip(left, others, strict=True):
+                values[i] = value
+        return values, left
+
+    def _dataset_in_turn(
+        self, recalled: RecalledFile, keys: Collection[str] | None, full: bool, unpack: bool | None
+    ) -> Dataset:
+        """Read a dataset variable by variable: of very many, or if the packing of one applies to another one."""
+        packed = recalled.to_unpack(unpack)
         dataset = Dataset()
         kept: Metadata = {}
         for each, array in self._arrays(recalled, keys):
@@ -102,14 +146,12 @@ class WholeFile:
                 if full:
                     kept[key] = without_missing(each.entry())
                 continue
-            entry = None
             if key in packed:
                 array = None if array is None else packing.unpack(array, packed[key])
-                entry = settle(without_missing(packing.unpacked_meta(packed[key])), array)
-            elif array.__class__ is np.ndarray:
-                entry = each.complete_entry()
+                kept[key] = without_missing(packing.unpacked_meta(packed[key]))
+            else:
+                kept[key] = settle(without_missing(each.entry()), array)
             dataset[key] = as_masked(array)
-            kept[key] = settle(without_missing(each.entry()), array) if entry is None else entry
         kept[META] = recalled.entry
         dataset[META] = kept
         return dataset
@@ -118,23 +160,20 @@ class WholeFile:
         """Return arrays of all variables, their metadata, and the size of the arrays; see `Driver.read_small`."""
         recalled = self.recall(None, True)
         described = [*recalled.variables]
-        variables = [each.variable for each in described]
         size = 0
-        for variable in variables:
-            if variable.shape is not None:
-                size += value_size(variable.type) * math.prod(variable.shape)
+        for each in described:
+            if each.variable.shape is not None:
+                size += value_size(each.variable.type) * math.prod(each.variable.shape)
         if size > limit:
             return None
+        values, _ = self._values(described, [*recalled.positions], [each.stored.finisher for each in described], False)
         arrays: dict[str, Any] = {}
         meta: Metadata = {}
-        for each, array in zip(described, self.values.read_each(variables, recalled.positions), strict=True):
-            key, entry = each.key, None
-            if array.__class__ is np.ndarray:
-                entry = each.complete_entry()
-            else:
-                array = as_array(array, each.variable.type)
-            arrays[key] = array
-            meta[key] = settle(each.entry(), array) if entry is None else entry
+        for each, value in zip(described, values, strict=True):
+            is_plain = value.__class__ is np.ndarray
+            arrays[each.key] = array = value if is_plain else as_array(value, each.variable.type)
+            entry = each.stored.entry(each.variable, False) if is_plain else None
+            meta[each.key] = settle(each.entry(), array) if entry is None else entry
         meta[META] = recalled.entry
         return arrays, meta, size
 
@@ -149,12 +188,6 @@ class WholeFile:
         read = compress(variables, asked)
         arrays = iter(self.values.read_each([*map(_variable, read)], [*compress(places, asked)]))
         return [(each, next(arrays) if is_asked else UNREAD) for each, is_asked in zip(variables, asked, strict=True)]
-
-
-def without_missing(entry: dict[str, Any]) -> dict[str, Any]:
-    """Remove the property that only sources have, and return the metadata of a variable."""
-    entry.pop(".missing", None)
-    return entry
 
 
 class WholeFileRow:

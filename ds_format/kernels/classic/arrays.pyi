@@ -12,3 +12,6 @@ def decode(
     sentinels: NDArray[Any] | None,
     is_big: bool = True,
 ) -> tuple[NDArray[Any], bool]: ...
+def decode_each(
+    data: Any, variables: list[Any], finishers: list[Any], dtypes: dict[str, Any], masked: bool
+) -> tuple[list[Any], list[int]]: ...

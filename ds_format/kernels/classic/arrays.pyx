@@ -4,6 +4,7 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 
+from ..common.finishing cimport Finisher
 from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, rank_of, start_search
 
 cnp.import_array()
@@ -47,33 +48,94 @@ def decode(
     """
     cdef Py_buffer view
     cdef Search search
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        array = _decoded(&view, begin, step, shape, dtype, sentinels, is_big, &search)
+        if array is None:
+            raise EOFError
+        return array, search.found
+    finally:
+        PyBuffer_Release(&view)
+
+
+def decode_each(data, list variables not None, list finishers not None, dict dtypes not None, bint masked):
+    """Return several variables, as they are returned to users.
+
+    Parameters
+    ----------
+    data : C-contiguous buffer
+        All bytes of the file.
+    variables : list of ClassicVariable
+    finishers : list of (Finisher or None)
+        What becomes of the values of each. None: it is not read here.
+    dtypes : dict
+        Code of a variable → dtype.
+    masked : bool
+        As of `Finisher.apply`.
+
+    Returns
+    -------
+    values : list
+        None: it was not read here, since it is not within the data, or the finisher leaves it to the caller.
+    left : list of int
+        Which these are.
+    """
+    cdef Py_buffer view
+    cdef Search search
+    cdef Py_ssize_t i, n = len(variables)
+    cdef list values = [None] * n, left = []
+    cdef tuple variable
+    cdef Finisher finisher
+    if len(finishers) != n:
+        raise ValueError(f"{n} variables and {len(finishers)} finishers")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        for i in range(n):
+            finisher, value = finishers[i], None
+            if finisher is not None:
+                variable = <tuple> (<object> variables[i])
+                array = _decoded(
+                    &view, variable[5], variable[6], variable[4], dtypes[variable[3]], finisher.sought, True, &search
+                )
+                if array is not None:
+                    value = finisher.finish(array, search.found, masked)
+            if value is None:
+                left.append(i)
+            else:
+                values[i] = value
+    finally:
+        PyBuffer_Release(&view)
+    return values, left
+
+
+cdef cnp.ndarray _decoded(
+    Py_buffer* view, Py_ssize_t begin, Py_ssize_t step, tuple shape, cnp.dtype dtype, cnp.ndarray sentinels,
+    bint is_big, Search* search
+):
+    """Return a variable; None if the data end before the last value."""
     cdef cnp.npy_intp lengths[MAX_RANK]
     cdef Py_ssize_t n_slabs = 1, n = 1
     cdef bint is_long = False
     cdef int rank = rank_of(shape, lengths), axis
-    start_search(&search, dtype, sentinels, is_big)
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        if begin < 0 or step < 0 or (step and not rank):
-            raise ValueError("begin, step: expected no negative number, and records of a variable with dimensions")
-        for axis in range(rank):
-            if axis == 0 and step:
-                n_slabs = lengths[0]
-            elif lengths[axis] and n > view.len // lengths[axis]:
-                is_long = True
-            else:
-                n *= lengths[axis]
-        if n and n_slabs:
-            # the first record fits, and the remaining bytes are enough for the others
-            if is_long or begin > view.len or n > (view.len - begin) // search.size:
-                raise EOFError
-            if step and n_slabs - 1 > (view.len - begin - n * search.size) // step:
-                raise EOFError
-        array = empty(dtype, rank, lengths)
-        _fill(<const uint8_t*> view.buf + begin, step, <uint8_t*> cnp.PyArray_DATA(array), n_slabs, n, &search)
-        return array, search.found
-    finally:
-        PyBuffer_Release(&view)
+    start_search(search, dtype, sentinels, is_big)
+    if begin < 0 or step < 0 or (step and not rank):
+        raise ValueError("begin, step: expected no negative number, and records of a variable with dimensions")
+    for axis in range(rank):
+        if axis == 0 and step:
+            n_slabs = lengths[0]
+        elif lengths[axis] and n > view.len // lengths[axis]:
+            is_long = True
+        else:
+            n *= lengths[axis]
+    if n and n_slabs:
+        # the first record fits, and the remaining bytes are enough for the others
+        if is_long or begin > view.len or n > (view.len - begin) // search.size:
+            return None
+        if step and n_slabs - 1 > (view.len - begin - n * search.size) // step:
+            return None
+    array = empty(dtype, rank, lengths)
+    _fill(<const uint8_t*> view.buf + begin, step, <uint8_t*> cnp.PyArray_DATA(array), n_slabs, n, search)
+    return array
 
 
 cdef void _fill(

@@ -33,4 +33,5 @@ def read_small(
     forms: list[Any],
     addresses: list[Any],
     requests: list[Any],
-) -> tuple[list[Any], list[int], list[int]]: ...
+    masked: bool,
+) -> tuple[list[Any], list[int]]: ...

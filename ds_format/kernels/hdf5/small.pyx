@@ -6,20 +6,26 @@ The filters of chunks are at most "shuffle", then "deflate". Whatever else there
 cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from ..common.finishing cimport STRINGS, Finisher
 from ..common.filling cimport Search, copy_and_search, empty, rank_of, search_values, start_search
 from ..common.inflate cimport inflate
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
 from .placing cimport Form, put_part
+from .strings cimport put_strings
 
 cnp.import_array()
 
 cdef enum:
     LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
+
+cdef cnp.dtype _object = cnp.PyArray_DescrFromType(cnp.NPY_OBJECT)
+
 
 cdef struct Job:
     uint8_t* target  # of the array
@@ -227,8 +233,8 @@ cdef class SmallArray:
         return array, search.found
 
 
-def read_small(data, list forms not None, list addresses not None, list requests not None):
-    """Read several datasets of a file in one call.
+def read_small(data, list forms not None, list addresses not None, list requests not None, bint masked):
+    """Read several datasets of a file in one call, as they are returned.
 
     Parameters
     ----------
@@ -238,41 +244,78 @@ def read_small(data, list forms not None, list addresses not None, list requests
         None: it is not read here.
     addresses : list of (int or None)
         As of `SmallArray.read`. None: nothing was written, and it is not read here.
-    requests : list of ((tuple, ndarray or None) or None)
-        The shape of the array, and the values to look for, as of `SmallArray.read`. None, or another shape than the
-        form has: it is not read here.
+    requests : list of ((tuple, Finisher) or None)
+        The shape that the dataset must have, and what becomes of the values. None: it is not read here.
+    masked : bool
+        As of `Finisher.apply`.
 
     Returns
     -------
-    arrays : list of (ndarray or None)
-        None: it was not read here, for these reasons, or since it is damaged, or not as its form describes it.
-    found : list of int
-        Which arrays have one of the values to look for.
+    values : list
+        None: it was not read here, for these reasons, or since it is damaged, or not as its form describes it, or the
+        finisher leaves it to the caller.
     left : list of int
-        Which were not read here.
+        Which these are.
     """
     cdef Py_buffer view
     cdef Py_ssize_t i, n = len(forms)
-    cdef list arrays = [None] * n, found = [], left = []
-    cdef tuple request, one
+    cdef list values = [None] * n, left = []
+    cdef tuple request
     cdef SmallArray form
+    cdef Finisher finisher
     if len(addresses) != n or len(requests) != n:
         raise ValueError(f"{n} forms, {len(addresses)} addresses and {len(requests)} requests")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         for i in range(n):
-            form, request, one = forms[i], requests[i], None
-            if form is not None and request is not None and addresses[i] is not None and request[0] == form.shape:
-                one = form.at(<const uint8_t*> view.buf, view.len, addresses[i], request[1])
-            if one is None:
+            form, request, value = forms[i], requests[i], None
+            if form is not None and request is not None and addresses[i] is not None:
+                finisher = <Finisher?> request[1]
+                if form.shape[: len(form.shape) - (finisher.kind == STRINGS)] != request[0]:
+                    left.append(i)
+                    continue
+                value = _finished(form, <const uint8_t*> view.buf, view.len, addresses[i], finisher, masked)
+            if value is None:
                 left.append(i)
-                continue
-            arrays[i] = one[0]
-            if one[1]:
-                found.append(i)
+            else:
+                values[i] = value
     finally:
         PyBuffer_Release(&view)
-    return arrays, found, left
+    return values, left
+
+
+cdef object _finished(
+    SmallArray form, const uint8_t* data, uint64_t size, uint64_t address, Finisher finisher, bint masked
+):
+    """Return a dataset as it is returned, or None if it is left to the caller."""
+    cdef tuple read = form.at(data, size, address, finisher.sought)
+    if read is None:
+        return None
+    if finisher.kind != STRINGS:
+        return finisher.finish(read[0], read[1], masked)
+    strings = _strings(read[0], data, size, finisher.is_text)
+    return None if strings is None else finisher.finish(strings, False, masked)
+
+
+cdef cnp.ndarray _strings(cnp.ndarray references, const uint8_t* data, uint64_t size, bint is_text):
+    """Return the strings of references, whose bytes are along the last axis; None if something is wrong with them."""
+    cdef Segment all_of_it = Segment(0, size, data)
+    cdef Known k
+    cdef int rank = cnp.PyArray_NDIM(references) - 1
+    memset(&k, 0, sizeof(Known))
+    k.segments, k.n, k.size = &all_of_it, 1, size
+    strings = empty(_object, rank, cnp.PyArray_DIMS(references))
+    try:
+        put_strings(
+            &k, <const uint8_t*> cnp.PyArray_DATA(references), cnp.PyArray_SIZE(strings), is_text,
+            <PyObject**> cnp.PyArray_DATA(strings)
+        )
+        return None if k.n_needed else strings
+    except (EOFError, UnicodeDecodeError):
+        return None
+    finally:
+        free(k.needed)
+        free(k.seen)
 
 
 cdef uint64_t _count(const Chunks* c) noexcept:

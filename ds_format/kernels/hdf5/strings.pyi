@@ -1,8 +1,10 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer
+
+__pyx_capi__: Final[dict[str, object]]
 
 def read_strings(
     segments: list[tuple[int, Any]],

@@ -1,19 +1,22 @@
 """Strings of variable length: references into collections of the global heap → `str` or `bytes`."""
 
+cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr, memcmp
 
+from ..common.filling cimport empty
 from .collections cimport Collections, free_collections, variable_value
 from .heaps cimport Bytes
 from .known cimport LACKING, Known, u64, unusual as is_unusual
 from .segments cimport Segments
 
+cnp.import_array()
+
 cdef enum:
-    REFERENCE = 16  # bytes: the length of a string, the address of a collection, the number of an object in it
     SPARE = 65536  # bytes of strings that any file may have
 
 
@@ -36,8 +39,8 @@ def read_strings(
 
     Returns
     -------
-    tuple or list of (int, int)
-        N strings; or a list: offsets and sizes of bytes that are needed as well.
+    (N,) ndarray of objects, or list of (int, int)
+        Strings; or a list: offsets and sizes of bytes that are needed as well.
 
     Raises
     ------
@@ -49,47 +52,50 @@ def read_strings(
         The one that was given, if so many strings are the same bytes of the file that they take far more memory.
     """
     cdef Segments known = Segments()
-    cdef Collections collections
     cdef Py_ssize_t n = references.shape[0] // REFERENCE
-    cdef tuple found = PyTuple_New(n)
+    cdef cnp.npy_intp shape = n
     known.take(segments, file_size)
-    collections.items, collections.n, collections.room, collections.last = NULL, 0, 0, 0
+    found = empty(cnp.PyArray_DescrFromType(cnp.NPY_OBJECT), 1, &shape)
     try:
-        _read(&known.k, &collections, &references[0] if n else NULL, n, as_text, found)
+        put_strings(&known.k, &references[0] if n else NULL, n, as_text, <PyObject**> cnp.PyArray_DATA(found))
     except EOFError:
         raise known.error(unusual) from None
-    finally:
-        free_collections(&collections)
     return known.needed() if known.k.n_needed else found
 
 
-cdef int _read(
-    Known* k, Collections* collections, const uint8_t* p, Py_ssize_t n, bint as_text, tuple found
+cdef int put_strings(
+    Known* k, const uint8_t* p, Py_ssize_t n, bint as_text, PyObject** out
 ) except -1:
+    """Put strings of references, which are new, to places that hold nothing; see `read_strings`."""
+    cdef Collections collections
     cdef Bytes one
     cdef Py_ssize_t i
     cdef uint64_t decoded = 0, lacking = 0
     cdef const uint8_t* before = NULL
     cdef object string = "" if as_text else b""
-    for i in range(n):
-        # what was not written has the same reference everywhere
-        if before == NULL or memcmp(p, before, REFERENCE):
-            try:
-                if not lacking or u64(p + 4) != lacking:
-                    variable_value(k, collections, p, 1, &one)
-                    string = _string(&one, as_text)
-                    decoded += one.size
-            except EOFError:
-                if k.fault != LACKING:
-                    raise
-                # others may lack bytes, too: these are read together
-                lacking = u64(p + 4)
-            if decoded > 8 * k.size + SPARE:
-                is_unusual(k, b"strings that share their bytes")
-        before = p
-        p += REFERENCE
-        Py_INCREF(string)
-        PyTuple_SET_ITEM(found, i, string)
+    collections.items, collections.n, collections.room, collections.last = NULL, 0, 0, 0
+    try:
+        for i in range(n):
+            # what was not written has the same reference everywhere
+            if before == NULL or memcmp(p, before, REFERENCE):
+                try:
+                    if not lacking or u64(p + 4) != lacking:
+                        variable_value(k, &collections, p, 1, &one)
+                        string = _string(&one, as_text)
+                        decoded += one.size
+                except EOFError:
+                    if k.fault != LACKING:
+                        raise
+                    # others may lack bytes, too: these are read together
+                    lacking = u64(p + 4)
+                if decoded > 8 * k.size + SPARE:
+                    is_unusual(k, b"strings that share their bytes")
+            before = p
+            p += REFERENCE
+            Py_INCREF(string)
+            out[i] = <PyObject*> string
+    finally:
+        free_collections(&collections)
     return 0
 
 

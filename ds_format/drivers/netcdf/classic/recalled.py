@@ -19,7 +19,7 @@ from ....model.missing import SENTINEL_ATTRIBUTES
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
 from ..catalog import ReadScalar, Uses, dataset_record, describe_classic_variable, read_variable
 from ..format import MARKER, take_marker
-from ..recalled import CHARACTER, Memory, RecalledFile, RecalledVariable, dataset_entry, escaped
+from ..recalled import CHARACTER, Memory, RecalledFile, RecalledVariable, dataset_entry, escaped, recalled_variable
 
 IDLE = 8
 """Most memories that are kept for others."""
@@ -50,10 +50,10 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
         self, variable: FileVariable, place: classic.ClassicVariable, position: classic.ClassicVariable
     ) -> FileVariable:
         """See `Memory`."""
+        shape = place.shape if variable.length is None else place.shape[:-1]
         return FileVariable(
-            name=variable.name, type=variable.type, kind=variable.kind, shape=place.shape, length=None,
-            size=variable.size, chunk=None, sentinels=variable.sentinels, mark=None, is_decoded=False, place=position,
-            growing=(), sought=variable.sought,
+            variable.name, variable.type, variable.kind, shape, variable.length, variable.size, variable.chunk,
+            variable.sentinels, variable.mark, variable.is_decoded, position, variable.sought, variable.growing,
         )  # fmt: skip
 
     def settings(self, header: classic.ClassicHeader) -> str:
@@ -119,7 +119,7 @@ class LargeCatalog:
         self._form = form
         unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
         self._unlimited = frozenset(unlimited)
-        self._joins = form.joins(header.variables)
+        self._joins = form.find_joins(header.variables)
         # the file may be closed when their metadata are made
         scalars = [place for place in header.variables if not place.shape and _has_sentinels(place)]
         self._scalars = {place.name: read_scalar(place) for place in scalars}
@@ -142,11 +142,12 @@ class LargeCatalog:
 
     def recalled(self) -> RecalledFile:
         """Return all of it for one pass."""
-        return RecalledFile(map(self._recalled, self._places), self._places.values(), self._entry(META), self.meta)
+        return RecalledFile(
+            map(self._recalled, self._places), self._places.values(), self._entry(META), True, self.meta
+        )
 
     def _recalled(self, key: str) -> RecalledVariable:
-        variable, properties = self._read(key)
-        return RecalledVariable(key, self._places[key], Uses(), variable, Original(properties), None, False, False)
+        return recalled_variable(self._places[key], *self._read(key))
 
     def _variable(self, key: str) -> FileVariable:
         return self._read(key)[0]

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....body.body import FIRST_SIZE, Body
+from ....kernels.common.finishing import Finisher
+from ...library.catalog import FileVariable
 from ...native import NativeHandle, NativeSource, NativeValues, open_native
 from ...slabs import Slices
 from ..format import MARKER, NetCDFWarning
@@ -27,6 +29,14 @@ class ClassicValues(NativeValues):
 
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return classic.values(self._body, place, slices, sought)
+
+    def read_small(
+        self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
+    ) -> tuple[list[Any], list[int]] | None:
+        """See `NativeValues`."""
+        if self._body.memory is None:
+            return None
+        return classic.small_values(self._body, [*places], finishers, masked)
 
     def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return classic.ranges_of(place, slices)

@@ -44,10 +44,10 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
 
     def moved(self, variable: FileVariable, place: OutlinedVariable, position: DatasetPlace) -> FileVariable:
         """See `Memory`."""
+        shape = place.shape if variable.length is None else place.shape[:-1]
         return FileVariable(
-            name=variable.name, type=variable.type, kind=variable.kind, shape=place.shape, length=None,
-            size=variable.size, chunk=variable.chunk, sentinels=variable.sentinels, mark=None, is_decoded=False,
-            place=position, growing=variable.growing, sought=variable.sought,
+            variable.name, variable.type, variable.kind, shape, variable.length, variable.size, variable.chunk,
+            variable.sentinels, variable.mark, variable.is_decoded, position, variable.sought, variable.growing,
         )  # fmt: skip
 
     def settings(self, header: FileOutline) -> Any:
