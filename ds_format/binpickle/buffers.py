@@ -197,6 +197,11 @@ class BufferWriter(Opened):
         self.go_on(piecewise.end)
         return offset, piecewise.checksum
 
+    def put_joined(self, data: bytes, entries: list[IndexEntry]) -> None:
+        """Write the first buffers of a file that is not aligned, one after another, with their entries."""
+        self._pending += data
+        self.entries += entries
+
     def begin(self, offset: int, size: int = 0) -> Piecewise:
         """Return a buffer to be written piece by piece. Others may be written at the same time.
 

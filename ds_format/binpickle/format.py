@@ -33,6 +33,7 @@ from ..base.messagepack import UnpackException, packb, unpackb
 from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels.common.checksums import adler32
 from ..kernels.msgpack import walk
+from ..kernels.pickle import whole
 from .decoding import CodecStep, parse, shown
 
 
@@ -505,3 +506,44 @@ def decode_index(data: bytes, header: FileHeader, index_offset: int) -> list[Ind
         Otherwise. The message has entry, field, the value that was found and the expected one.
     """
     return list(map(IndexEntry, *columns(parsed(data), header.version, HEADER.size, index_offset)))
+
+
+SMALL_SIZE = 1 << 18
+"""Bytes of all buffers of a file that is written, and of a file that is read, by one call of a kernel."""
+NAMES = tuple(packb(name) for name in FIELDS[1])
+"""The fields of an entry of version 1, as in the index."""
+
+
+def new_joiner(spill: Callable[[Any], None], *, is_plain: bool) -> whole.Joiner:
+    """Return a joiner of the buffers of a small file, if the file is plain: of version 1, not aligned, without codecs.
+
+    `spill` takes all other buffers.
+    """
+    return whole.Joiner(NAMES, HEADER.size, SMALL_SIZE if is_plain else -1, spill)
+
+
+def small_content(joiner: whole.Joiner) -> list[bytes]:
+    """Return the bytes of a file of version 1 whose buffers were joined, the pickle last, in parts."""
+    body, index = joiner.content()
+    trailer = FileTrailer(HEADER.size + len(body), len(index), adler32(index)).encode()
+    length = HEADER.size + len(body) + len(index) + len(trailer)
+    return [FileHeader(1, length).encode(), body, index, trailer]
+
+
+def small_buffers(data: bytearray) -> tuple[list[bytearray], bytes] | None:
+    """Return the buffers and the pickle of a whole file; None if it is not as `small_content` makes it, or damaged."""
+    layout = TRAILERS[1][0]
+    end = len(data) - layout.size
+    if end < HEADER.size:
+        return None
+    offset, length, checksum = layout.unpack_from(data, end)
+    if HEADER.unpack_from(data) != (MAGIC, 1, 0, len(data)) or offset + length != end:
+        return None
+    if adler32(memoryview(data)[offset:end]) != checksum:
+        return None
+    return whole.split(data, NAMES, HEADER.size, offset, length)
+
+
+def entries_of(index: bytes) -> list[IndexEntry]:
+    """Return the entries of an index that this package made of a file of version 1."""
+    return [IndexEntry(*entry.values()) for entry in unpackb(index)]

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.progress import Advance, Progress
-from ..body import Closing, Opened, path_text
-from ..body.body import FIRST_SIZE, Body, open_unread
+from ..body import Address, Closing, Opened, path_text
+from ..body.body import FIRST_SIZE, Body, open_unread, opened_body
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError
+from ..kernels.files import files
 from . import machine
 from .buffers import decoded, scan
 from .format import (
     CHECKSUMS,
     HEADER,
     MAX_TRAILER_SIZE,
+    SMALL_SIZE,
     FileHeader,
     FileTrailer,
     IndexEntry,
     checksum_text,
     decode_index,
     decode_trailers,
+    small_buffers,
 )
 from .machine.allowed import Postponed
 from .machine.outline import postponable
@@ -76,8 +79,28 @@ def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> An
     >>> binpickle.load(path)
     {'answer': 42}
     """
-    with BinPickleFile(file, trusted=trusted, max_size=max_size) as opened:
-        return opened.load()
+    source = file
+    if not isinstance(file, Address):
+        opened = files.read_or_open(file, SMALL_SIZE, FIRST_SIZE)
+        if isinstance(opened, tuple):
+            source = opened_body(path_text(file), opened)
+        else:
+            found = small_buffers(opened)
+            if found is not None and (max_size is None or len(opened) <= max_size):
+                return _made(path_text(file), *found, trusted, max_size)
+    with BinPickleFile(source, trusted=trusted, max_size=max_size) as whole:
+        return whole.load()
+
+
+def _made(path: str, buffers: Iterable[Any], pickled: Any, trusted: bool, max_size: int | None) -> Any:
+    """Return the object of a pickle; parameters as of `load`."""
+    try:
+        if trusted:
+            return pickle.loads(pickled, buffers=buffers)
+        return machine.load(pickled, buffers, budget=max_size)
+    except DsError as error:
+        error.at(path=path)
+        raise
 
 
 class BinPickleFile(Closing, Opened):
@@ -141,10 +164,13 @@ class BinPickleFile(Closing, Opened):
         trusted: bool = False,
         max_size: int | None = None,
     ):
-        self.filename = path_text(filename)
+        self.filename = filename.name if isinstance(filename, Body) else path_text(filename)
         self._verify, self._trusted, self._max_size = verify, trusted, max_size
         self._source: Body | None = None
-        source = open_mapped(self.filename) if direct else open_unread(filename, FIRST_SIZE)
+        if isinstance(filename, Body):  # of this module: it is open
+            source = filename
+        else:
+            source = open_mapped(self.filename) if direct else open_unread(filename, FIRST_SIZE)
         try:
             self.header = FileHeader.decode(source.read(0, min(HEADER.size, source.size)))
             self.header.check_length(source.size)
@@ -199,13 +225,11 @@ class BinPickleFile(Closing, Opened):
         source = self._opened()
         try:
             self._check_size(self.entries)
-            buffers = decoded(source, self.entries, range(len(self.entries) - 1), self.header.version, self._verify)
-            if self._trusted:
-                return pickle.loads(pickled, buffers=buffers)
-            return machine.load(pickled, buffers, budget=self._max_size)
         except DsError as error:
             error.at(path=self.filename)
             raise
+        buffers = decoded(source, self.entries, range(len(self.entries) - 1), self.header.version, self._verify)
+        return _made(self.filename, buffers, pickled, self._trusted, self._max_size)
 
     def load_postponed(self) -> Any:
         """Load the object, but leave arrays in dictionaries and lists in the file.

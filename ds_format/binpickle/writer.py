@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from typing import Any, Self
 
 import numpy as np
 
 from ..body import Closing, path_text
-from ..body.body import OutputBody
-from ..body.target import Target, naming
+from ..body.target import Target, naming, resolve
 from ..errors import DsError, UnsupportedError, VersionError
+from ..kernels.files import files
 from .buffers import BufferWriter
 from .codecs import GZ, described, make_codec
-from .format import VERSIONS, IndexEntry
+from .format import VERSIONS, IndexEntry, entries_of, new_joiner, small_content
 
 PROTOCOL = 5
 """Protocol of the pickle: so far the only one with out-of-band buffers."""
@@ -127,49 +128,81 @@ class BinPickler(Closing):
         """
         if self._is_closed:
             raise ValueError(f"{self.filename}: the writer is closed, or has saved its one object")
-        target = Target(self.filename, durable=self.durable)
+        stream = _Stream(self)
         try:
-            with naming(self.filename):
-                file = target.open()
-            try:
-                self._write(file, obj)
-            finally:
-                with naming(self.filename):
-                    file.close()
-            with naming(self.filename):
-                target.commit()
+            joiner = stream.joiner
+            joiner.add(pickle.dumps(obj, PROTOCOL, buffer_callback=joiner.add))
+            if stream.is_open:
+                stream.finish()
+            else:
+                self._write_small(small_content(joiner))
         except BaseException as error:
-            target.abort()
+            stream.abort()
             if isinstance(error, DsError):
                 error.at(path=self.filename)
             raise
+        finally:
+            del stream.joiner  # which refers to the stream
         self._is_closed = True
 
-    def _write(self, file: OutputBody, obj: Any) -> None:
-        body = BufferWriter(self.filename, file, align=self.align, version=self.version)
-        add = _Buffers(body, self.codec).add
-        add(pickle.dumps(obj, PROTOCOL, buffer_callback=add))
-        body.finish(is_mappable=self.align and (self.codec is None or self.codec == []))
+    def _write_small(self, content: list[bytes]) -> None:
+        with naming(self.filename):
+            if not files.write_file(self.filename, content, True, self.durable):
+                files.write_file(resolve(self.filename)[0], content, True, self.durable)
 
     def close(self) -> None:
         """Close the writer. If nothing was saved, no file is made."""
         self._is_closed = True
 
 
-class _Buffers:
-    """Writes the buffers of a pickler into a file.
+class _Stream:
+    """Writes the buffers of a pickler that the joiner of small files does not take, one after another, into a file.
 
     Parameters
     ----------
-    body : Body
-    codec : None, str, tuple, list, dict, codec or callable
+    writer : BinPickler
     """
 
-    def __init__(self, body: BufferWriter, codec: Any):
-        self._body, self._codec = body, codec
+    def __init__(self, writer: BinPickler):
+        self._writer, self._codec = writer, writer.codec
+        is_plain = writer.version == 1 and writer.codec is None and not writer.align
+        self.joiner = new_joiner(self.add, is_plain=is_plain)
+        self._target: Target | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file."""
+        return self._target is not None
+
+    def _open(self) -> None:
+        """Create the file, and write what was joined."""
+        writer = self._writer
+        self._target = Target(writer.filename, durable=writer.durable)
+        with naming(writer.filename):
+            self._file = self._target.open()
+        self._body = BufferWriter(writer.filename, self._file, align=writer.align, version=writer.version)
+        joined, index = self.joiner.content()
+        self._body.put_joined(joined, entries_of(index))
+
+    def finish(self) -> None:
+        """Write what is around the buffers, and give the file its name."""
+        self._body.finish(is_mappable=self._writer.align and (self._codec is None or self._codec == []))
+        with naming(self._writer.filename):
+            self._file.close()
+            if self._target is not None:
+                self._target.commit()
+
+    def abort(self) -> None:
+        """Remove the file."""
+        if self._target is not None:
+            with contextlib.suppress(AttributeError, OSError):
+                self._file.close()
+            self._target.abort()
 
     def add(self, buffer: Any) -> None:
-        """Write a PickleBuffer, or the pickle. The pickler treats it as out of band because this returns None."""
+        """Write a PickleBuffer, or the pickle."""
+        if self._target is None:
+            self._open()
         raw = buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer)
         encoded, codec = (raw, None) if self._codec is None else self._encode(buffer, raw)
         offset, checksum = self._body.put(encoded)
