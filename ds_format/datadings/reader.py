@@ -45,9 +45,11 @@ def _nothing(i: int) -> None:
 def _short_cut(file: Body, offsets: Any) -> Callable[[int], bytes | None]:
     """Return a function: number of a sample → its bytes, or None if the kernel cannot read it."""
     where = file.in_file()
-    if Fetcher is None or where is None:
+    if Fetcher is None or (where is None and file.memory is None):
         return _nothing
-    fetch: Callable[[int], bytes | None] = Fetcher(where[0], offsets, file.size).get
+    fetch: Callable[[int], bytes | None] = Fetcher(
+        -1 if where is None else where[0], offsets, file.size, file.memory
+    ).get
     return fetch
 
 
@@ -179,6 +181,18 @@ class MsgpackReader(Reader):
     def find_index(self, key: Hashable) -> int:
         """Return the index of the sample with a key, or raise a `MissingError`, which is a `KeyError`."""
         return self._open().index.find(key)  # type: ignore[arg-type]
+
+    def find(self, key: Hashable) -> Any:
+        """Return the sample with a key; see `Reader.find`."""
+        opened = self._opened
+        if opened is not None and type(key) is str:
+            i = opened.index.known_number(key)
+            message = None if i < 0 else opened.fetch(i)
+            if message is not None:
+                sample = self._decode(message, i)
+                if type(sample) is dict and sample.get(format.KEY, key) == key:
+                    return sample
+        return super().find(key)  # which also tells what is wrong
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
         """Return one sample, or its message; see `Samples.get`.

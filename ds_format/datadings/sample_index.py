@@ -357,6 +357,11 @@ class SampleIndex:
             raise MissingError(f"no sample with the key {key!r:.200}", path=self.path)
         return i
 
+    def known_number(self, key: str) -> int:
+        """Return the number of the sample with a key, or a negative one if only `find` can tell."""
+        found = self._table
+        return -1 if found is None else found[0].find(key, found[1])
+
     def __contains__(self, key: object) -> bool:
         found = self._table
         if found is not None and type(key) is str:

@@ -163,11 +163,10 @@ class Writer(Opened):
         if file is None:
             raise ValueError(f"{self.path}: the writer is closed")
         names = self._keys
-        if key in names:
-            raise UnsupportedError(
-                f"sample {len(names)}: found the key {key!r:.200} for the second time", path=self.path
-            )
+        n = len(names)
         names[key] = None
+        if len(names) == n:
+            raise UnsupportedError(f"sample {n}: found the key {key!r:.200} for the second time", path=self.path)
         size = len(data)
         self._end += size
         self._ends.append(self._end)
@@ -299,7 +298,9 @@ class FileWriter(Writer):
         own = sample.get(format.KEY, key) if isinstance(sample, dict) else key
         if key is None:
             key = own
-        if own != key or not isinstance(key, str):
+        elif own != key:
+            raise self._no_key(own, key)
+        if not isinstance(key, str):
             raise self._no_key(own, key)
         try:
             return self._put(key, messages.pack(sample))

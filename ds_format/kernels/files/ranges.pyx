@@ -372,23 +372,29 @@ cdef class Fetcher:
         Start of each sample, and end of the last one: 64-bit integers, big-endian.
     size : int
         Bytes of the file.
+    memory : (size,) uint8, optional
+        All bytes of the file, if they are mapped. Then `fd` is not used.
 
     Raises
     ------
     ValueError
-        If the size of `offsets` is 0, or not a multiple of 8 bytes.
+        If the size of `offsets` is 0, or not a multiple of 8 bytes, or if that of `memory` is another one.
     """
 
     cdef const uint8_t[::1] view
+    cdef const uint8_t[::1] memory
     cdef const uint8_t* offsets
     cdef Py_ssize_t n
     cdef uint64_t size
     cdef int fd
 
-    def __cinit__(self, int fd, const uint8_t[::1] offsets not None, uint64_t size):
+    def __cinit__(self, int fd, const uint8_t[::1] offsets not None, uint64_t size, const uint8_t[::1] memory=None):
         if not offsets.shape[0] or offsets.shape[0] % 8:
             raise ValueError(f"{offsets.shape[0]} bytes are no offsets of 8 bytes")
+        if memory is not None and <uint64_t> memory.shape[0] != size:
+            raise ValueError(f"found {memory.shape[0]} bytes, expected {size}")
         self.view = offsets
+        self.memory = memory
         self.offsets = &offsets[0]
         self.n = offsets.shape[0] // 8 - 1
         self.size = size
@@ -407,6 +413,8 @@ cdef class Fetcher:
         if start > stop or stop > self.size or stop - start > MAX_SAMPLE_SIZE:
             return None
         size = <Py_ssize_t> (stop - start)
+        if self.memory is not None:
+            return PyBytes_FromStringAndSize(<const char*> &self.memory[start] if size else NULL, size)
         data = PyBytes_FromStringAndSize(NULL, size)
         p = PyBytes_AS_STRING(data)
         with nogil:
