@@ -28,6 +28,7 @@ from .cases import (
     netcdf,
     objects,
     open_many,
+    ordinary,
     program,
     remote,
     samples,
@@ -38,6 +39,7 @@ from .cases import (
 from .runner import Group
 
 MODULES: tuple[ModuleType, ...] = (
+    ordinary,
     stations,
     in_memory,
     cold,

@@ -32,7 +32,7 @@ import ds_format as ds
 from ds_format import binpickle
 
 from .data import Data
-from .stations import HOURS, VARIABLES, report
+from .stations import HOURS, VARIABLES, ordinary, report
 
 ROOT = Path(__file__).parents[1]
 TOLERANCE = 0.03
@@ -84,6 +84,19 @@ def _write_masked() -> None:
         _write(path, data)
 
 
+def _write_ordinary(suffix: str, **options: Any) -> None:
+    """Write ordinary stations as ds files, or as NetCDF files of a format."""
+    for i, path in enumerate(REPORTS):
+        _write(path.replace(".ds", suffix), ordinary(i), **options)
+
+
+_made_ordinary: list[Data] = []
+
+
+def _make_ordinary() -> None:
+    _made_ordinary[:] = (ordinary(i) for i in range(FILES))
+
+
 def _write_netcdf(format: str, **options: Any) -> None:
     for i, path in enumerate(REPORTS):
         data = report(i, "own")
@@ -131,6 +144,14 @@ CALLS = {
     "read, netCDF-4": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"))),
     "read, netCDF-4, one variable": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"), ["pressure"])),
     "read, netCDF-4 with zlib": Call(partial(_write_netcdf4, encoding=ZLIB), lambda i: ds.read(_path(i, ".nc"))),
+    "read, ordinary station": Call(partial(_write_ordinary, ".ds"), lambda i: ds.read(_path(i))),
+    "write, ordinary station": Call(_make_ordinary, lambda i: ds.write("out.ds", _made_ordinary[i % FILES])),
+    "read, ordinary station, classic": Call(
+        partial(_write_ordinary, ".nc", format="NETCDF3_CLASSIC"), lambda i: ds.read(_path(i, ".nc"))
+    ),
+    "read, ordinary station, netCDF-4": Call(
+        partial(_write_ordinary, ".nc", format="NETCDF4"), lambda i: ds.read(_path(i, ".nc"))
+    ),
     "binpickle.load": Call(_write_objects, lambda i: binpickle.load(_path(i, ".bpk"))),
     "ds ls": Call(_write_reports, lambda i: subprocess.run(COMMAND, check=True, capture_output=True), n=0),
 }

@@ -72,3 +72,43 @@ def report(i: int, headers: str) -> Data:
         "history": f"2020-01-01T00:00:00Z received; 2020-01-02T{n % 24:02}:{n % 60:02}:00Z checked, version {n}",
     }
     return {**data, ".": meta}
+
+
+WEATHER = ("rain", "light snow", "fog", "")
+
+
+def ordinary(i: int) -> Data:
+    """Return the report of an ordinary station: with gaps, packed numbers, text, flags and scalars.
+
+    Parameters
+    ----------
+    i : int
+        Number of the report, on which its values depend.
+    """
+    data = report(i, "own")
+    meta = data["."]
+    hours = np.arange(HOURS)
+    for name in ("temperature", "dew_point"):
+        data[name] = np.ma.MaskedArray(data[name], hours % 5 == i % 5)
+        meta[name]["_FillValue"] = np.float32(-999)
+    pressure = (hours * 3 + i % 1000).astype("i2")
+    data["pressure"] = np.ma.MaskedArray(pressure, hours % 7 == i % 7)
+    del meta["pressure"]["valid_range"]
+    meta["pressure"] |= {
+        "_FillValue": np.int16(-32767),
+        "scale_factor": np.float64(0.1),
+        "add_offset": np.float64(1000),
+        ".netcdf": {"packed": True},
+    }
+    data["station_id"] = b"ST%010d" % i
+    data["weather"] = np.array([WEATHER[(i + hour) % 4].encode() for hour in range(HOURS)], object)
+    data["is_checked"] = (hours + i) % 3 == 0
+    data["latitude"], data["longitude"] = np.float64(-60 + i % 2000 * 0.06), np.float64(-180 + i % 2000 * 0.18)
+    meta |= {
+        "station_id": {".dims": [], "cf_role": "timeseries_id"},
+        "weather": {".dims": ["time"], "long_name": "present weather"},
+        "is_checked": {".dims": ["time"], "long_name": "whether somebody has checked the report"},
+        "latitude": {".dims": [], "units": "degrees_north"},
+        "longitude": {".dims": [], "units": "degrees_east"},
+    }
+    return data
