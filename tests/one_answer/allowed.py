@@ -84,6 +84,8 @@ def _is_near(one: Disagreement, stored: Stored) -> bool:
     if not (_in_xarray(one) and one.aspect == "values" and marks and stored.dtype.itemsize == 8):
         return False
     found, expected = np.asarray(one.found), np.asarray(one.expected)
+    if found.shape != np.shape(stored.raw):
+        return False
     near = np.isin(np.ma.getdata(stored.raw).astype("f8"), np.concatenate(marks).astype("f8"))
     return found.dtype.kind == "f" and bool(np.all(same_each(found, expected) | (near & np.isnan(expected))))
 
@@ -98,8 +100,12 @@ def _is_under_mask(one: Disagreement, stored: Stored) -> bool:
     if stored.kind != "number" or one.aspect not in ("values", "values raw") or isinstance(stored.masked, Failure):
         return False
     found, expected = np.asarray(one.found), np.asarray(one.expected)
+    if found.dtype.kind == "O" or found.shape != expected.shape:
+        return False
     mask = np.ma.getmaskarray(stored.masked)
-    if found.shape != mask.shape or found.dtype.kind == "O":
+    if one.reader == "open_many 2" and found.shape != mask.shape:  # the file twice
+        mask = found != found
+    if found.shape != mask.shape:
         return False
     differs = ~same_each(found, expected) | (np.signbit(found.astype("f8")) != np.signbit(expected.astype("f8")))
     is_zero = (found == 0) & (expected == 0)
@@ -162,18 +168,18 @@ ALLOWED = (
     ),
     Allowed(
         "xarray.md",
-        "A mask does not say by which number a value is missing.",
+        "a mask does not say by which number a value is missing.",
         lambda one, stored: _in_xarray(one) and _is_under_mask(one, stored),
     ),
     Allowed(
         "netcdf.md",
-        "A mask does not keep the number that marked a missing value.",
+        "A ds file does not keep the number that marked a missing value.",
         lambda one, stored: (
             (one.other == "library" and _is_under_mask(one, stored))
             or ("missing_value" in stored.attributes and one.aspect in (".netcdf mark", ".netcdf fill"))
         ),
     ),
-    Allowed("xarray.md", "Text is an exception: its dtype in xarray is object", _is_text),
+    Allowed("xarray.md", "Text is another: its dtype in xarray is object", _is_text),
     Allowed("xarray.md", "compares 64-bit integers with `_FillValue` as floats", _is_near),
     Allowed(
         "xarray.md",

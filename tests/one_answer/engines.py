@@ -94,7 +94,10 @@ def _many(path: Path, group: str, compared: Comparisons) -> None:
             if isinstance(found, Failure):
                 compared.equal(reader, "engine ds file", "opens", group, found, "")
                 continue
+            is_whole = found["variables"].keys() >= one["variables"].keys()
             for name, variable in one["variables"].items():
+                if not is_whole and variable["dtype"].kind in "OS":
+                    continue  # characters may be joined if nothing else has their dimension
                 key = f"{group}/{name}" if group else name
                 if name not in found["variables"]:
                     compared.equal(reader, "engine ds file", "left out", key, True, False)
