@@ -70,7 +70,7 @@ class DatasetStack(Protocol):
 
     @property
     def unlike(self) -> Mapping[str, tuple[Location, Any]]:
-        """Variables of which only the first value is read, but a later one differs: path and (1, *shape) value."""
+        """Variables of which only the first value is read, but a later one differs: path and `(1, *shape)` value."""
         ...
 
     def read(self, key: str) -> Any:
@@ -277,7 +277,7 @@ class AlikeFiles:
 
     @property
     def unlike(self) -> Mapping[str, tuple[Location, Any]]:
-        """Variables of which only the first value is read, but a later one differs: path and (1, *shape) value."""
+        """Variables of which only the first value is read, but a later one differs: path and `(1, *shape)` value."""
         masked = as_masked if self._masks else np.asanyarray
         found = {key: constant.other for key, constant in self._once.items() if constant.other is not None}
         return {key: (path, masked(value)) for key, (path, value) in found.items()}
