@@ -237,7 +237,7 @@ def _from_pandas(data: Any) -> Any:
 
 def _from_objects(array: NDArray[Any]) -> Any:
     """Return an object array with None as missing values; times as an array of datetime64 or timedelta64."""
-    if isinstance(next((one for one in np.ma.getdata(array).flat if one is not None), None), TIMES):
+    if isinstance(next((one for one in np.ma.getdata(array).reshape(-1) if one is not None), None), TIMES):
         from .timeaxis import datetimes
 
         return datetimes.from_objects(array)

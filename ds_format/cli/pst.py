@@ -295,8 +295,6 @@ def _join(parts: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    # a pipe may end in a terminal, which would obey these
-    escaped = re.sub("[\\x00-\\x08\\x0e-\\x1f\\x7f]", lambda found: f"\\{ord(found[0]):03o}", escaped)
     quoted = (
         text in _RESERVED
         or text.endswith(":")

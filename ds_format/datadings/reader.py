@@ -192,7 +192,7 @@ class MsgpackReader(Reader):
                 sample = self._decode(message, i)
                 if type(sample) is dict and sample.get(format.KEY, key) == key:
                     return sample
-        return super().find(key)  # which also tells what is wrong
+        return super().find(key)  # it names the fault, too
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
         """Return one sample, or its message; see `Samples.get`.

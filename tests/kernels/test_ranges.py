@@ -166,7 +166,7 @@ def test_extend_says_that_there_is_no_room(ranges: Any, fd: int) -> None:
 @both
 def test_extend_what_has_no_size(ranges: Any) -> None:
     ends = os.pipe()
-    with pytest.raises(OSError, match=r"Illegal seek|Invalid argument"):
+    with pytest.raises(OSError, match=r"Illegal seek|Invalid argument|a pipe or a device, expected a file"):
         ranges.extend(ends[1], 1)
     for end in ends:
         os.close(end)

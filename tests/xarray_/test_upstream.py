@@ -28,6 +28,8 @@ from xarray.tests.test_distributed import tmp_netcdf_filename  # noqa: E402,F401
 
 from . import upstream  # noqa: E402
 
+xarray.set_options(warn_for_unclosed_files=False)  # importing its tests turns it on for the whole run
+
 # xarray's tests run under the filters of xarray, which lets its own warnings be
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -93,8 +93,9 @@ def parse_url(
     if re.split("[/?#]", rest, maxsplit=1)[0].count("@") > 1:
         message = f'{what} has more than one "@" before its path: write one in a user or password as %40'
         raise OSError(errno.EINVAL, message, name)
+    util = library("urllib3.util", EXTRA, "addresses of web servers")
     try:
-        parts: Any = library("urllib3.util", EXTRA, "addresses of web servers").parse_url(url)
+        parts: Any = util.parse_url(url)
     except ValueError:  # its message has the address
         parts = None
     if parts is None or parts.port == 0 or not HOST.fullmatch(parts.host or ""):

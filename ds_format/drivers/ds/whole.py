@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KINDS: list[Any] = [
     {"str": bytes, "unicode": str}.get(ds_type.name, np.dtype(ds_type.code)) for ds_type in TYPES_BY_NUMBER
 ]
-"""What the kernel makes of each type: dtypes of numbers and booleans, and the classes of strings."""
+"""The result of the kernel for each type: dtypes of numbers and booleans, and the classes of strings."""
 WHOLE_SIZE = 256 * 1024
 """Maximum size of a file that is read at once, in bytes."""
 VERSION_SIZE = 7

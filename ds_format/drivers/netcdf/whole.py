@@ -107,7 +107,7 @@ class WholeFile:
         dataset, entries = Dataset(), {}
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
             key = each.key
-            entry = form.entry(each.variable, getattr(value, "_mask", nomask) is not nomask)
+            entry = None if value is None else form.entry(each.variable, getattr(value, "_mask", nomask) is not nomask)
             if i in left and form is each.unpacked and value is not None:
                 value = packing.unpack(value, each.properties.copy())
             dataset[key] = as_masked(value) if i in left else value

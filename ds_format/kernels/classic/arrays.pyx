@@ -67,7 +67,7 @@ def decode_each(data, list variables not None, list finishers not None, dict dty
         All bytes of the file.
     variables : list of ClassicVariable
     finishers : list of (Finisher or None)
-        What becomes of the values of each. None: it is not read here.
+        One for the values of each. None: the variable is not read here.
     dtypes : dict
         Code of a variable → dtype.
     masked : bool

@@ -1,6 +1,6 @@
 """Values as a NetCDF or HDF5 file has them → as they are returned: masked, unpacked, characters joined.
 
-What is unusual is left to the caller: values that several numbers mark as missing, booleans other than 0 and 1, text
+Unusual cases are left to the caller: values that several numbers mark as missing, booleans other than 0 and 1, text
 that is not UTF-8.
 """
 
@@ -69,7 +69,7 @@ cdef object _flags_like(cnp.ndarray array, int ndim):
 
 @cython.final
 cdef class Finisher:
-    """What becomes of the values of a variable.
+    """How the values of a variable are returned.
 
     Parameters
     ----------

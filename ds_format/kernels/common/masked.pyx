@@ -65,7 +65,7 @@ cdef object masked_array(cnp.ndarray data, cnp.ndarray mask, object fill_value):
     data : ndarray
         Not of a subclass.
     mask : ndarray of bool, or None
-        Of the same shape; None: nothing is missing.
+        It has the same shape; None: nothing is missing.
     fill_value : ndarray or None
         Without dimensions, of the dtype of the data, for this array only; None: that of NumPy.
     """
@@ -103,7 +103,7 @@ def masked_view(cnp.ndarray array not None, cnp.ndarray mask=None):
     array : ndarray
         Not of a subclass.
     mask : ndarray of bool, optional
-        Of the same shape, which is not copied. By default, nothing is missing.
+        It has the same shape, and is not copied. By default, nothing is missing.
     """
     if mask is not None and (mask.dtype.kind != "b" or (<object> mask).shape != (<object> array).shape):
         raise ValueError(f"mask: found {mask.dtype} {(<object> mask).shape}, expected bool {(<object> array).shape}")

@@ -43,7 +43,7 @@ cdef struct Place:
 
 
 cdef class Rest:
-    """What is left to do after a file was read.
+    """Work that is left after a file was read.
 
     Attributes
     ----------

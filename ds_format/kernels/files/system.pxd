@@ -17,7 +17,7 @@ cdef inline int fail(object path) except -1:
         PyErr_CheckSignals()
         return 0
     if errno.errno == errno.ESPIPE:
-        raise OSError(errno.ESPIPE, "a pipe or a device, which cannot be read at any position", path)
+        raise OSError(errno.ESPIPE, "a pipe or a device, expected a file", path)
     PyErr_SetFromErrnoWithFilenameObject(OSError, path)
     return 0
 

@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "mixed": (np.array(["a", 1], object), "found a value of type int, expected a string"),
     "kinds": ([1, "a"], "a list holds"),
     "lengths": ([[1], [1, 2]], "lengths"),
-    "date": (datetime.date(2000, 1, 1), "data of type date are not possible"),
+    "time": (datetime.time(1), "data of type time are not possible"),
     "set": ({1, 2}, "data of type set"),
     "large": (1 << 70, "int64 nor uint64"),
 }
