@@ -116,6 +116,7 @@ def test_no_files() -> None:
 
 
 def test_a_file_that_cannot_be_read(paths: list[Path]) -> None:
+    was_enabled = gc.isenabled()
     for dim in (None, "t"):
         with pytest.raises(FileNotFoundError, match="nope"):
             ds.read_many([*paths, paths[0].with_name("nope.ds")], dim=dim)
@@ -127,7 +128,7 @@ def test_a_file_that_cannot_be_read(paths: list[Path]) -> None:
     paths[3].write_bytes(b"rubbish")
     with pytest.raises(ds.FormatError, match=r"f03.ds: not a ds file"):
         ds.read_many(paths)
-    assert gc.isenabled()
+    assert gc.isenabled() == was_enabled
 
 
 def test_names_that_do_not_exist(paths: list[Path]) -> None:
