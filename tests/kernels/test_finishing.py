@@ -16,6 +16,7 @@ from ds_format.drivers.library.catalog import FileVariable
 from ds_format.drivers.library.source import Reading
 from ds_format.drivers.netcdf.format import NetCDFWarning
 from ds_format.errors import FormatError
+from ds_format.kernels.classic.arrays import decode_each
 from ds_format.kernels.common.finishing import Finisher
 from ds_format.model import packing
 
@@ -174,4 +175,11 @@ def test_wrong_arguments() -> None:
     assert Finisher("bool", None, None, False, False, None).apply(np.arange(3), True, True) is None
     assert Finisher("char", None, None, False, True, None).apply(np.array(b"a", "S1"), True, True) is None
     assert Finisher("string", None, "a", True, False, None).apply(np.arange(3), True, True) is None
-    assert Finisher("number", None, None, False, False, None).apply(np.zeros(1 << 19), False, True) is None
+
+
+def test_what_several_threads_finish_is_not_decoded_before() -> None:
+    dtypes, data = {"b": np.dtype("i1")}, bytes(1 << 19)
+    variables: list[Any] = [("", (), {}, "b", (2, n), 0, 0) for n in (1 << 17, (1 << 17) + 1, 1 << 18)]
+    finishers = [Finisher("number", None, None, False, False, None)] * 3
+    values, left = decode_each(data, variables, finishers, dtypes, True)
+    assert ([None if value is None else value.shape for value in values], left) == ([(2, 1 << 17), None, None], [1, 2])

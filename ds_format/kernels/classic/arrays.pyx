@@ -4,8 +4,11 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 
-from ..common.finishing cimport Finisher
+from ..common.finishing cimport MAX_FINISHED, Finisher
 from ..common.filling cimport MAX_RANK, Search, copy_and_search, empty, rank_of, start_search
+
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
 
 cnp.import_array()
 
@@ -50,7 +53,7 @@ def decode(
     cdef Search search
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        array = _decoded(&view, begin, step, shape, dtype, sentinels, is_big, &search)
+        array = _decoded(&view, begin, step, shape, dtype, sentinels, is_big, PY_SSIZE_T_MAX, &search)
         if array is None:
             raise EOFError
         return array, search.found
@@ -76,7 +79,8 @@ def decode_each(data, list variables not None, list finishers not None, dict dty
     Returns
     -------
     values : list
-        None: it was not read here, since it is not within the data, or the finisher leaves it to the caller.
+        None: it was not read here, since it is not within the data or very large, or the finisher leaves it to the
+        caller.
     left : list of int
         Which these are.
     """
@@ -95,7 +99,8 @@ def decode_each(data, list variables not None, list finishers not None, dict dty
             if finisher is not None:
                 variable = <tuple> (<object> variables[i])
                 array = _decoded(
-                    &view, variable[5], variable[6], variable[4], dtypes[variable[3]], finisher.sought, True, &search
+                    &view, variable[5], variable[6], variable[4], dtypes[variable[3]], finisher.sought, True,
+                    MAX_FINISHED, &search
                 )
                 if array is not None:
                     value = finisher.finish(array, search.found, masked)
@@ -110,9 +115,9 @@ def decode_each(data, list variables not None, list finishers not None, dict dty
 
 cdef cnp.ndarray _decoded(
     Py_buffer* view, Py_ssize_t begin, Py_ssize_t step, tuple shape, cnp.dtype dtype, cnp.ndarray sentinels,
-    bint is_big, Search* search
+    bint is_big, Py_ssize_t most, Search* search
 ):
-    """Return a variable; None if the data end before the last value."""
+    """Return a variable; None if the data end before the last value, or it has more than `most` values."""
     cdef cnp.npy_intp lengths[MAX_RANK]
     cdef Py_ssize_t n_slabs = 1, n = 1
     cdef bint is_long = False
@@ -129,7 +134,7 @@ cdef cnp.ndarray _decoded(
             n *= lengths[axis]
     if n and n_slabs:
         # the first record fits, and the remaining bytes are enough for the others
-        if is_long or begin > view.len or n > (view.len - begin) // search.size:
+        if is_long or begin > view.len or n > (view.len - begin) // search.size or n_slabs > most // n:
             return None
         if step and n_slabs - 1 > (view.len - begin - n * search.size) // step:
             return None

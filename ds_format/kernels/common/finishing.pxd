@@ -9,6 +9,9 @@ cdef enum:
     CHARACTERS  # arrays of S1
     STRINGS     # objects
 
+cdef enum:
+    MAX_FINISHED = 1 << 18  # values of an array that is finished in one thread
+
 
 @cython.final
 cdef class Finisher:

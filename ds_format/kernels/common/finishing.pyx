@@ -56,9 +56,6 @@ cdef extern from *:
 cdef cnp.dtype _bool = cnp.PyArray_DescrFromType(cnp.NPY_BOOL)
 cdef cnp.dtype _object = cnp.PyArray_DescrFromType(cnp.NPY_OBJECT)
 
-cdef enum:
-    MOST = 1 << 18  # values: more are left to threads
-
 
 cdef object _flags_like(cnp.ndarray array, int ndim):
     """Return an array of False in the shape of the first axes."""
@@ -122,8 +119,6 @@ cdef class Finisher:
         return self.finish(array, found, masked)
 
     cdef object finish(self, cnp.ndarray array, bint found, bint masked):
-        if cnp.PyArray_SIZE(array) > MOST:
-            return None
         if self.kind == CHARACTERS:
             return _shown(_joined(array, self.is_joined, self.is_text), self.mark, masked)
         if self.kind == STRINGS:

@@ -305,7 +305,8 @@ cdef int _put_values(Region* region, Piece piece, int64_t offset) except -1:
     region.end = offset + piece.size
     grow(body, piece.size + n)
     if piece.flags != NULL:
-        pack_flags(piece.flags, n, body.data + body.size, 0)
+        if n - pack_flags(piece.flags, n, body.data + body.size, 0) != piece.present:
+            raise Unusual  # another thread has changed the mask since it was measured
         body.size += (n + 7) // 8
     if piece.name == "bool":
         if piece.flags != NULL:
@@ -326,6 +327,7 @@ cdef int _put_strings(Output* body, Piece piece, Py_ssize_t n, PyObject** object
     """Append lengths and strings, for which there is enough memory."""
     cdef uint8_t* lengths = body.data + body.size
     cdef Py_ssize_t i, length = 0
+    cdef Py_ssize_t left = piece.size - 8 * piece.present - ((n + 7) // 8 if piece.flags != NULL else 0)
     cdef bint text = piece.name == "unicode"
     cdef const char* source
     body.size += 8 * piece.present
@@ -333,10 +335,15 @@ cdef int _put_strings(Output* body, Piece piece, Py_ssize_t n, PyObject** object
         if piece.flags != NULL and piece.flags[i]:
             continue
         source = bytes_of(<object> objects[i], text, &length, i)
+        left -= length
+        if left < 0:
+            break
         store_u64(lengths, <uint64_t> length, not LITTLE_HOST)
         lengths += 8
         memcpy(body.data + body.size, source, length)
         body.size += length
+    if left:
+        raise Unusual  # another thread has changed the strings since they were measured
     return 0
 
 
@@ -400,7 +407,8 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
     Returns
     -------
     (list of buffers, int) or None
-        The file, and the size of its body in bytes. None if metadata are wrong or unusual.
+        The file, and the size of its body in bytes. None if metadata are wrong or unusual, or if `encode` or another
+        thread has changed strings or a mask.
     """
     cdef Draft draft
     cdef list near = [None], far = [], every = []

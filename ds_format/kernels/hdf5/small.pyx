@@ -11,13 +11,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from ..common.finishing cimport STRINGS, Finisher
+from ..common.finishing cimport MAX_FINISHED, STRINGS, Finisher
 from ..common.filling cimport Search, copy_and_search, empty, rank_of, search_values, start_search
 from ..common.inflate cimport inflate
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
 from .placing cimport Form, put_part
-from .strings cimport put_strings
+from .strings cimport REFERENCE, put_strings
 
 cnp.import_array()
 
@@ -288,6 +288,12 @@ cdef object _finished(
     SmallArray form, const uint8_t* data, uint64_t size, uint64_t address, Finisher finisher, bint masked
 ):
     """Return a dataset as it is returned, or None if it is left to the caller."""
+    cdef Py_ssize_t n = 1
+    cdef int axis
+    for axis in range(form.rank - (finisher.kind == STRINGS)):
+        if form.lengths[axis] and n > MAX_FINISHED // form.lengths[axis]:
+            return None
+        n *= form.lengths[axis]
     cdef tuple read = form.at(data, size, address, finisher.sought)
     if read is None:
         return None
@@ -302,6 +308,8 @@ cdef cnp.ndarray _strings(cnp.ndarray references, const uint8_t* data, uint64_t 
     cdef Segment all_of_it = Segment(0, size, data)
     cdef Known k
     cdef int rank = cnp.PyArray_NDIM(references) - 1
+    if rank < 0 or cnp.PyArray_DIM(references, rank) != REFERENCE or cnp.PyArray_ITEMSIZE(references) != 1:
+        return None
     memset(&k, 0, sizeof(Known))
     k.segments, k.n, k.size = &all_of_it, 1, size
     strings = empty(_object, rank, cnp.PyArray_DIMS(references))

@@ -213,3 +213,29 @@ def test_a_memory_map_is_written_as_what_it_maps(tmp_path: Path, version: str) -
     read = ds.read(tmp_path / "x.ds")
     assert np.array_equal(read["x"], np.arange(600.0))
     assert np.array_equal(read["y"], np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("size", [1, 200, 200_000])
+def test_strings_that_change_while_they_are_written(size: int) -> None:
+    texts = np.array(["abc"] * 10, object)
+
+    def encode(*_: Any) -> Any:
+        texts[:] = "x" * size  # as another thread may
+        return composing._encoded(*_)
+
+    arrays = {"a": texts, "b": np.arange(10)[::2]}
+    assert compiled(arrays, {}, composing.NAMES, STORED, encode) is None
+
+
+@pytest.mark.parametrize("values", [np.arange(10), np.arange(10) > 4, ["abc"] * 10])
+@pytest.mark.parametrize("others", [slice(0), slice(8), slice(10)])
+def test_a_mask_that_changes_while_it_is_written(values: Any, others: slice) -> None:
+    masked = np.ma.MaskedArray(np.array(values, object) if isinstance(values, list) else values, np.arange(10) < 5)
+
+    def encode(*_: Any) -> Any:
+        masked.mask = False
+        np.ma.getmaskarray(masked)[others] = True
+        return composing._encoded(*_)
+
+    arrays = {"a": masked, "b": np.arange(10)[::2]}
+    assert compiled(arrays, {}, composing.NAMES, STORED, encode) is None
