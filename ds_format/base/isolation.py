@@ -6,7 +6,6 @@ The setting is that of the process: threads that read values have no context of 
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,29 +16,25 @@ VARIABLE = "DS_FORMAT_ISOLATE"
 
 _process: list[bool] = []
 """The setting of the process, once it was set."""
-_lock = threading.Lock()
-_n_uses = 0
+_uses: list[isolating] = []
+"""Blocks that are being run. Threads append and pop without a lock, which a fork could leave locked."""
 
 
 def is_on() -> bool:
     """Return whether libraries read files in processes of their own."""
-    return _n_uses > 0 or (_process[0] if _process else os.environ.get(VARIABLE, "") not in ("", "0"))
+    return bool(_uses) or (_process[0] if _process else os.environ.get(VARIABLE, "") not in ("", "0"))
 
 
 class isolating:
     """Let libraries read files in processes of their own for a `with` block, whatever the setting is."""
 
     def __enter__(self) -> None:
-        global _n_uses
-        with _lock:
-            _n_uses += 1
+        _uses.append(self)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        global _n_uses
-        with _lock:
-            _n_uses -= 1
+        _uses.pop()
 
 
 class set:  # noqa: A001 - its name is `ds.set`

@@ -6,7 +6,6 @@ import functools
 import json
 import shlex
 import urllib.parse
-import urllib.request
 from importlib import metadata
 from typing import Any
 
@@ -50,4 +49,4 @@ def _origin() -> str:
     if url.scheme != "file":
         return shlex.quote(f"{record['vcs_info']['vcs']}+{record['url']}" if "vcs_info" in record else record["url"])
     option = "-e " if record.get("dir_info", {}).get("editable") else ""
-    return option + shlex.quote(urllib.request.url2pathname(url.path))
+    return option + shlex.quote(urllib.parse.unquote(url.path))

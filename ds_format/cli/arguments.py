@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base.text import hint
-from ..errors import is_address, plain_name
+from ..errors import is_address, plain_name, plain_path
 from . import pst
 
 Kind = Callable[[str, Any], Any]
@@ -355,8 +355,9 @@ class Request(NamedTuple):
         n = len(self.words)
         if lister and n == 1 and isinstance(file := self.words[0], str):
             if is_address(file) or os.path.exists(file):
+                name = shown(file)
                 raise UsageError(
-                    f"{required[0]} is missing: found only the file {file}; `ds {lister} {file}` lists possible names"
+                    f"{required[0]} is missing: found only the file {name}; `ds {lister} {name}` lists possible names"
                 )
             raise UsageError(f"INPUT is missing: found only {file}, which is not a file")
         if n < len(required):
@@ -368,9 +369,14 @@ class Request(NamedTuple):
 _PLACEHOLDERS = re.compile(r"\[[^]]*\](?:\.\.\.)?|\S+")
 
 
+def shown(word: Any) -> Any:
+    """Return a word for messages: an address without password and token."""
+    return plain_path(word) if isinstance(word, str) and is_address(word) else word
+
+
 def lacking(what: Sequence[str], words: Sequence[Any]) -> UsageError:
     """Return the error for missing arguments, of which only `words` were found."""
-    found = pst.encode([pst.value(word) for word in words], False)
+    found = pst.encode([shown(pst.value(word)) for word in words], False)
     about = f": found only {found}" if words else ""
     return UsageError(f"{' and '.join(what)} {'is' if len(what) == 1 else 'are'} missing{about}")
 

@@ -39,6 +39,7 @@ from .arguments import (
     lacking,
     pairs,
     refused,
+    shown,
     text,
     word,
 )
@@ -178,7 +179,7 @@ def check_files(words: Sequence[Any]) -> None:
         raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
     if len(words) < 2:
         raise lacking(["INPUT or OUTPUT"] if words else ["INPUT", "OUTPUT"], words)
-    refuse_folder(names[-1], "new.ds" if is_none(words[-2]) else os.path.basename(names[-2]))
+    refuse_folder(names[-1], "new.ds" if is_none(words[-2]) else os.path.basename(shown(names[-2]).rstrip("/")))
 
 
 def refuse_folder(output: str, example: str) -> None:

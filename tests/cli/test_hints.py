@@ -348,3 +348,19 @@ def test_the_variable_before_an_address_is_missing(ds: Run) -> None:
     path = "https://a.b/x.nc"
     expected = f"ds cat: VAR is missing: found only the file {path}; `ds ls {path}` lists possible names\n"
     assert ds("cat", path).err.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "line", ["merge {}", "rename {}", "set {}", "rm {}", "select {}", "select {} folder", "cat {}", "size {}"]
+)
+def test_what_is_missing_is_told_without_secrets(line: str, ds: Run, field: str) -> None:
+    Path("folder").mkdir()
+    status, out, err = ds(*line.format("https://me:secret@localhost:1/a.ds?token=secret").split())
+    assert (status, out) == (1, "")
+    assert "a.ds" in err and "secret" not in err
+
+
+def test_a_store_is_no_name_for_an_output(ds: Run, field: str) -> None:
+    Path("folder").mkdir()
+    Path("store").mkdir()
+    assert "as folder/store\n" in ds("select", "store/", "folder").err

@@ -207,6 +207,14 @@ def test_jars_that_look_alike_are_those_of_two_users(files: dict[str, bytes], se
     assert session_of({"headers": {"a": "1", "b": "2"}}) is session_of({"headers": {"b": "2", "a": "1"}})
 
 
+def test_certificates_may_be_set_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = session_of({})
+    monkeypatch.setenv("SSL_CERT_FILE", "/a.pem")
+    assert session_of({}) is not before
+    monkeypatch.delenv("SSL_CERT_FILE")
+    assert session_of({}) is before
+
+
 def test_what_netrc_has_for_any_host_is_not_for_one_to_which_an_answer_redirects(
     files: dict[str, bytes], serve: Serve
 ) -> None:

@@ -13,13 +13,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
 
 import ds_format as ds
 from ds_format.body.remote import fetching
+from ds_format.body.remote.responses import Response
 
 from . import server as behaviours
 from .server import Answer, Behaviour, Next, Request, Server
@@ -234,6 +236,21 @@ def test_a_whole_file_in_place_of_a_range_is_skipped(files: dict[str, bytes], se
     server = serve(files, whole(first=1))
     with ds.remote(whole=70_000), pytest.raises(OSError, match="the answer is the whole file, expected a range"):
         ds.read(server.url("x.ds"), "b")
+
+
+def test_skipped_bytes_give_time_for_those_that_follow() -> None:
+    class Body:
+        status, length_remaining = 200, 0
+        headers: ClassVar[dict[str, str]] = {}
+
+        def read(self, size: int, decode_content: bool) -> bytes:
+            return b"x" * size
+
+    noted: list[int] = []
+    response = Response(Body(), cast("Any", SimpleNamespace(received=noted.append)), ())
+    response.skip(10)
+    assert response.take(5) == b"x" * 5
+    assert noted == [10, 15]
 
 
 TRICKLES: dict[str, Callable[[], Behaviour]] = {

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .connections import Deadline
+from .connections import Deadline, Overdue
 from .stores import TemporaryFailure, first_line
 
 STREAM_SIZE = 1 << 20
@@ -47,6 +47,7 @@ class Response:
         self._response = response
         self._deadline = deadline
         self._failures = failures
+        self._received = 0
         self.status: int = response.status
         self.headers = response.headers
         self.compression: str | None = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -143,10 +144,11 @@ class Response:
 
     def end(self) -> None:
         """Read what is left of a short answer, so that the connection can be used again."""
+        failures: tuple[type[BaseException], ...] = (Overdue, *self._failures)
         try:
             if (self._response.length_remaining or 0) <= MOST_DRAINED:
                 self._response.read(MOST_DRAINED, decode_content=False)
-        except self._failures:
+        except failures:
             self.close()
 
     def close(self) -> None:
@@ -164,7 +166,8 @@ class Response:
                 STREAM_SIZE if most is None else min(most - n, STREAM_SIZE), decode_content=False
             ):
                 n += len(chunk)
-                self._deadline.received(n)
+                self._received += len(chunk)
+                self._deadline.received(self._received)
                 yield chunk
         except self._failures as error:
             if most is None or not n:

@@ -163,7 +163,7 @@ _sessions: dict[Any, Session] = {}
 
 def session_of(options: Mapping[str, Any]) -> Session:
     """Return the session of this process for some options. A forked process does not share connections."""
-    key = os.getpid(), key_of(options)
+    key = os.getpid(), key_of(options), *map(os.environ.get, CERTIFICATES)
     found = _sessions.get(key)
     if found is None:
         if len(_sessions) >= MAX_SESSIONS:

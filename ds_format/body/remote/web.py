@@ -135,6 +135,7 @@ class HttpStore:
         """
         with contextlib.suppress(OSError), self._request(None, "HEAD") as response:
             size = response.length
+            response.end()
             if response.status == 200 and size is not None and size >= known and response.version == version:
                 return size
         with self._request("bytes=-1") as response:
