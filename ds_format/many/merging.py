@@ -7,6 +7,7 @@ import itertools
 import math
 import reprlib
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -147,12 +148,15 @@ def _check_order(dim: Any, inputs: Any) -> None:
 
 def _compare(files: _Files, plans: Sequence[MergePlan], constants: Constants) -> None:
     """Report variables that are taken from the first file, but differ. Those of many bytes are compared in blocks."""
-    shapes = {plan.key: plan.shape or () for plan in plans if plan.key in set(itertools.chain(*constants.keys))}
+    counts = Counter(itertools.chain(*constants.keys))
     part: dict[str, tuple[slice, ...]] = {}
     size = 0
     for plan in plans:
-        width = item_size({".type": plan.type})
-        for block in block_slices(shapes.get(plan.key, (0,)), width, BLOCK_SIZE):
+        if counts[plan.key] < 2:
+            continue
+        width, shape = item_size({".type": plan.type}), plan.shape or ()
+        blocks = [tuple(slice(0, n) for n in shape)] if 0 in shape else block_slices(shape, width, BLOCK_SIZE)
+        for block in blocks:
             n = width * math.prod(item.stop - item.start for item in block)
             if plan.key in part or size + n > BLOCK_SIZE:
                 _compare_part(files, part, constants)

@@ -339,6 +339,17 @@ def _merged_entry(key: str, inputs: Sequence[MergeInput]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name not in INTERNAL}
 
 
+def _common_dims(key: str, inputs: Sequence[MergeInput], having: Sequence[int]) -> list[str]:
+    """Return the dimensions of a variable, which must be the same in all datasets that have it."""
+    names = _dims(key, inputs[having[0]])
+    for i in having:
+        if _dims(key, inputs[i]) != names:
+            raise UnsupportedError(
+                f"incompatible dimensions: found {_dims(key, inputs[i])}, expected {names}", variable=unescape(key)
+            )
+    return names
+
+
 def _join(
     key: str,
     inputs: Sequence[MergeInput],
@@ -349,12 +360,7 @@ def _join(
     jd: bool | None,
     entry: dict[str, Any],
 ) -> MergePlan:
-    names = _dims(key, inputs[having[0]])
-    for i in having:
-        if _dims(key, inputs[i]) != names:
-            raise UnsupportedError(
-                f"incompatible dimensions: found {_dims(key, inputs[i])}, expected {names}", variable=unescape(key)
-            )
+    names = _common_dims(key, inputs, having)
     axis = names.index(dim)
     lengths = [inputs[i].meta[key][".size"][axis] for i in having]
     if any(length != sizes[i] for i, length in zip(having, lengths, strict=True)):
@@ -374,9 +380,7 @@ def _stack(
     entry: dict[str, Any],
 ) -> MergePlan:
     spans = [(ends[i] - inputs[i].repeat, inputs[i].repeat) for i in having]
-    names = _dims(key, inputs[having[0]])
-    if any(_dims(key, inputs[i]) != names for i in having):
-        raise UnsupportedError("incompatible dimensions", variable=unescape(key))
+    names = _common_dims(key, inputs, having)
     entry[".dims"] = [dim, *names]
     return _merge(key, Way.STACK, inputs, having, (0, ends[-1]), spans, jd, entry)
 
@@ -391,9 +395,7 @@ def _repeat(
     jd: bool | None,
     entry: dict[str, Any],
 ) -> MergePlan:
-    names = _dims(key, inputs[having[0]])
-    if any(_dims(key, inputs[i]) != names for i in having):
-        raise UnsupportedError("incompatible dimensions", variable=unescape(key))
+    names = _common_dims(key, inputs, having)
     lengths = [(sizes[i] or 0) * inputs[i].repeat for i in having]
     entry[".dims"] = [dim, *names]
     spans = [(ends[i] - n, n) for i, n in zip(having, lengths, strict=True)]

@@ -172,6 +172,7 @@ UNLIKE: dict[str, tuple[list[tuple[Any, dict[str, Any]]], str]] = {
         r"found no value at \[0\] in .*, but 1 in",
     ),
     "sizes": ([(np.array([1, 2]), {}), (np.array([1, 2, 3]), {})], r"found size \[2\] in .*, but size \[3\] in"),
+    "size 0": ([(np.zeros(0), {}), (np.zeros(3), {})], r"found size \[0\] in .*, but size \[3\] in"),
     "units": (
         [(np.array([1, 2]), {"units": "m"}), (np.array([1, 2]), {"units": "km"})],
         r"found 1 in units 'm' at \[0\] in .*, but 1 in units 'km' in",
