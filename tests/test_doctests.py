@@ -20,6 +20,7 @@ from .numpy_versions import needs_numpy_2
 
 FINDER = doctest.DocTestFinder()
 NEEDS = {
+    "ds_format.body.remote.urls": ["urllib3"],
     "ds_format.zds.arrow_columns": ["pyarrow"],
     "ds_format.zds.tables": ["duckdb", "pandas", "pyarrow"],
 }

@@ -24,9 +24,9 @@ from ..timeaxis.units import decode
 from ..views.subset import Path
 
 CODED = ("times", "time_units", "calendar")
+"""Options for the encoding of times. They are not passed to the format."""
 OF_TEXT = ("standard", "proleptic_gregorian", "tai")
 """Calendars in which readers of text expect present dates. Text of any other one keeps the attribute."""
-"""Options for the encoding of times. They are not passed to the format."""
 
 
 @contextlib.contextmanager

@@ -102,8 +102,6 @@ def heading(scene: Line | Map) -> str:
     return f"{scene.title}, {scene.where}" if scene.where else scene.title
 
 
-UNIX_EPOCH = 2_440_588
-"""Julian day number of 1970-01-01."""
 FIRST_DAY, LAST_DAY = 1_721_427, 5_373_483
 """Julian day numbers of 0001-01-02 and 9999-12-30. Their years have four digits in all real calendars."""
 SECONDS = 86_400
@@ -140,7 +138,7 @@ def time_axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, 
         return None
     if not calendars.is_of_iso(scale.calendar, some):
         return Axis(label, np.where(missing, np.nan, days + seconds / SECONDS), "time", calendar=scale.calendar)
-    since = (days - UNIX_EPOCH) * DAY + np.round(seconds * 1000).astype(np.int64)
+    since = (days - calendars.UNIX_EPOCH) * DAY + np.round(seconds * 1000).astype(np.int64)
     dates = since.astype("M8[ms]")
     dates[missing] = np.datetime64("NaT", "ms")
     return Axis(label, dates, "time")

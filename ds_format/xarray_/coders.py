@@ -26,6 +26,7 @@ from ..errors import DsError, UnsupportedError
 from ..model.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES, default_fill, fitting, is_value, sentinels
 from ..model.packing import ATTRIBUTES
 from ..model.settings import NETCDF, setting
+from ..timeaxis.calendars import REFORM
 from ..timeaxis.units import TimeUnits, decode
 
 SCALES = ("scale_factor", "add_offset")
@@ -380,8 +381,6 @@ def _numbers(
 
 OFFSET = re.compile(r"[+-](?!00:00)\d\d:\d\d$")
 """An offset from UTC that is not 0, as xarray writes it at the end of units."""
-REFORM = decode("days since 1582-10-15", "proleptic_gregorian").day
-"""From here on the calendars standard and proleptic_gregorian are one."""
 
 
 SPANS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")

@@ -13,6 +13,8 @@ from hypothesis import given, strategies as st
 import ds_format as ds
 from ds_format.errors import UnsupportedError
 
+GENERIC = pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
+"""NumPy 2.5 warns when a time without a unit is made."""
 ZONE = datetime.timezone(datetime.timedelta(hours=2))
 
 
@@ -53,6 +55,7 @@ def test_any_unit_of_numpy(tmp_path: Path, dtype: str) -> None:
     assert (values.astype(f"M8[{unit}]") == given_).all()
 
 
+@GENERIC
 def test_nat_is_missing(tmp_path: Path) -> None:
     values, _ = written(tmp_path / "a.ds", np.array(["NaT", "1970-01-02"], "M8[ns]"))
     assert values.tolist() == [None, 1]
@@ -123,6 +126,7 @@ def test_units_in_the_metadata_are_used_if_exact(tmp_path: Path) -> None:
         written(path, np.array([1], "m8[s]"), units="days since 2000-01-01")
 
 
+@GENERIC
 def test_values_that_no_units_hold(tmp_path: Path) -> None:
     for values, message in (
         ([np.datetime64("2000"), np.timedelta64(1, "s")], "found dates and durations"),

@@ -159,14 +159,16 @@ class WholeFile:
     def arrays(self, limit: int) -> tuple[dict[str, Any], Metadata, int] | None:
         """Return arrays of all variables, their metadata, and the size of the arrays; see `Driver.read_small`."""
         recalled = self.recall(None, True)
-        described = [*recalled.variables]
+        described, places = recalled.variables, recalled.positions
+        if not isinstance(described, list):
+            described, places = [*described], [*places]
         size = 0
         for each in described:
             if each.variable.shape is not None:
                 size += value_size(each.variable.type) * math.prod(each.variable.shape)
         if size > limit:
             return None
-        values, _ = self._values(described, [*recalled.positions], [each.stored.finisher for each in described], False)
+        values, _ = self._values(described, places, [each.stored.finisher for each in described], False)
         arrays: dict[str, Any] = {}
         meta: Metadata = {}
         for each, value in zip(described, values, strict=True):

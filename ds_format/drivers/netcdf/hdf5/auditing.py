@@ -12,10 +12,8 @@ from .... import hdf5
 from ....body.body import Body
 from ....errors import DsError, FormatError
 from ...base import OtherFormatError
-from .description import CLASS_OF_SCALES, variable_name
+from .description import CLASS_OF_SCALES, LZF, variable_name
 
-LZF = 32000
-"""Number of a filter that the netCDF library does not have."""
 HALF = "f2"
 """Code of IEEE numbers of 2 bytes."""
 

@@ -37,7 +37,7 @@ PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 CLASS_OF_SCALES = "DIMENSION_SCALE"
 """The CLASS of a dimension scale."""
 CLASSIC_FORMAT = "NETCDF4_CLASSIC"
-DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, BLOSC, ZSTD = 1, 2, 3, 4, 307, 32001, 32015
+DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, LZF, BLOSC, ZSTD = 1, 2, 3, 4, 307, 32000, 32001, 32015
 """Numbers of filters."""
 BUILT_IN = (DEFLATE, SHUFFLE, FLETCHER32)
 """Those that need no library."""

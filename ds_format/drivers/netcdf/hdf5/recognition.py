@@ -42,9 +42,7 @@ def is_netcdf4(body: Body) -> bool:
         try:
             audited(body)
             return is_netcdf4_by_library(body.name)
-        except OtherFormatError:
-            return False
-        except FormatError:
+        except (FormatError, OtherFormatError):
             return False
     except FormatError:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,13 +84,15 @@ def test_floats_of_other_sizes(size: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_half_floats_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "x.nc"
-    with h5py.File(path, "w") as file:
+def test_half_floats_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("x.nc", "w") as file:
         _half(file)
-    assert main(["info", str(path)]) == 0
+    assert main(["info", "x.nc"]) == 0
     told = capsys.readouterr()
-    assert re.match(rf"{path}:\s+HDF5,\s", told.out)  # a long path has its own line
+    assert told.out.startswith("x.nc: HDF5, ")
     assert 'x.nc: variable "v": is float16 in the file, and read as float32' in told.err
 
 
