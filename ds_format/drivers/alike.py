@@ -10,7 +10,8 @@ remembered in            key                                         skipped if 
 `AlikeFiles`             properties on which merging depends, as     comparing, planning: the values of the file are
                          the header of each format has them          appended to those of the row
 `drivers.ds.alike`       the bytes before the attributes of the      reading the header, except these attributes
-                         dataset, and `.dtypes` in them
+                         dataset, and `.dtypes` in them; or the     or making and comparing the metadata of this entry
+                         entry of the file before, positions aside
 `kernels.header.memory`  the bytes of an entry, or of its members    reading the entry or these members; copies are made
 `codec.line`             the bytes of an unusual header              reading it; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
@@ -30,6 +31,7 @@ remembered in            key                                         skipped if 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -43,6 +45,9 @@ from ..dataset import META, as_masked, dims
 from ..model.constants import equal_rows
 from ..model.merge_plan import size_along
 from .base import Metadata, SmallFiles
+
+MANY_ARRAYS, MANY_VALUES = 256, 1 << 16
+"""Arrays of a variable, and values in them, that are put together at once."""
 
 
 class DatasetStack(Protocol):
@@ -87,14 +92,9 @@ class StackedValues:
         The ds type; None: determined by the first values.
     size : sequence of int
         The shape in one file.
-
-    Attributes
-    ----------
-    numbers : bytearray or None
-        Buffer to which plain numbers may be appended, in native byte order; None for values of other types.
     """
 
-    __slots__ = ("_dtype", "_flags", "_size", "_strings", "numbers")
+    __slots__ = ("_dtype", "_flags", "_most", "_numbers", "_pending", "_size", "_strings")
 
     def __init__(self, type_name: str | None, size: Sequence[int]):
         ds_type = TYPES.get(type_name or "")
@@ -102,38 +102,60 @@ class StackedValues:
         self._dtype = None if ds_type is None else DTYPES[ds_type.code]
         self._flags = bytearray()  # mask of the values up to the last missing one
         self._strings: list[Any] | None = [] if ds_type is not None and ds_type.is_string else None
-        self.numbers = bytearray() if self._strings is None else None
+        self._numbers = bytearray()
+        self._pending: list[Any] = []
+        self._most = max(1, min(MANY_ARRAYS, MANY_VALUES // max(math.prod(size), 1)))
+
+    @property
+    def numbers(self) -> bytearray | None:
+        """Buffer to which plain numbers may be appended, in native byte order; None for values of other types.
+
+        Nothing may be appended to it after `append` was called.
+        """
+        self._put_pending()
+        return self._numbers if self._strings is None else None
 
     def append(self, array: Any) -> None:
-        """Append the values of a file: an array or MaskedArray, in native byte order."""
-        if self._dtype is None:
-            self._dtype = array.dtype
-        values = array
-        if array.__class__ is not np.ndarray:  # faster than the functions of numpy.ma
-            values, mask = np.ma.getdata(array), np.ma.getmask(array)
-            if mask is not np.ma.nomask:
-                self._flags.extend(bytes(self._count() - len(self._flags)))
-                self._flags += mask.tobytes()
+        """Append the values of a file: an array or MaskedArray, in native byte order, which does not change."""
+        self._pending.append(array)
+        if len(self._pending) >= self._most:
+            self._put_pending()
+
+    def _put_pending(self) -> None:
+        """Put arrays together, which takes less time for many of them at once."""
+        arrays, self._pending = self._pending, []
+        if not arrays:
+            return
+        masks = [getattr(array, "_mask", np.ma.nomask) for array in arrays]  # faster than the functions of numpy.ma
+        if any(mask is not np.ma.nomask for mask in masks):
+            n = arrays[0].size
+            self._flags.extend(bytes(self._count() - len(self._flags)))
+            for mask in masks:
+                self._flags += bytes(n) if mask is np.ma.nomask else mask.tobytes()
+        values = np.concatenate(arrays, axis=None).view(np.ndarray)
         if self._strings is not None:
-            self._strings += values.reshape(-1).tolist()
-        elif self.numbers is not None:
-            self.numbers += values.tobytes()
+            self._strings += values.tolist()
+            return
+        if self._dtype is None:
+            self._dtype = values.dtype
+        self._numbers += values.tobytes()
 
     def _count(self) -> int:
         if self._strings is not None:
             return len(self._strings)
-        return len(self.numbers or b"") // (1 if self._dtype is None else self._dtype.itemsize)
+        return len(self._numbers) // (1 if self._dtype is None else self._dtype.itemsize)
 
     def stack(self, count: int) -> Any:
         """Return the values of `count` files as an array or MaskedArray of shape (count, *size).
 
         Nothing can be appended afterwards, because the array may be a view.
         """
+        self._put_pending()
         if self._strings is not None:
             values = np.empty(len(self._strings), object)
             values[:] = self._strings
         else:
-            values = np.frombuffer(self.numbers or b"", self._dtype)
+            values = np.frombuffer(self._numbers, self._dtype)
         shape = (count, *self._size)
         if not self._flags:
             return values.reshape(shape)

@@ -256,6 +256,40 @@ def test_attributes_with_types_of_numpy() -> None:
         found[1]["."]["m"].append(2)
 
 
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abc"), st.integers(0, 3), st.integers(0, 2))))
+def test_metadata_that_the_file_before_had_are_not_returned(changes: list[tuple[str, str, int, int]]) -> None:
+    """With those of the files before, they are what each header says."""
+    header = {
+        key: {".size": [2], ".type": "int8", ".offset": 0, ".len": 2, "a": 1, "b": [1], "c": "t"} for key in "xyz"
+    }
+    known: list[Any] = []
+    entries: dict[str, Any] = {}
+    for key, name, value, offset in changes:
+        header[key] = header[key] | {name: value, ".offset": offset}
+        text = VERSION_LINE + json.dumps(header | {".": {"n": 1}}).encode() + b"\n"
+        found, expected = line.parse_usual(text, None, None, known), line.parse_usual(text)
+        assert found is not None
+        assert expected is not None
+        entries |= found[1]
+        assert same_value(entries, expected[1])
+        assert [found[0].variable(i) for i in range(3)] == [expected[0].variable(i) for i in range(3)]
+        if value == 3:
+            assert line.parse_usual(text[:-3] + b"\n", None, None, known) is None
+            assert known == []
+
+
+def test_only_positions_differ() -> None:
+    known: list[Any] = []
+    one = line.parse_usual(VERSION_LINE + X.encode() + b"\n", None, None, known)
+    assert one is not None
+    assert [*one[1]] == ["x", "."]
+    moved = X.replace('".offset": 1', '".offset": 7')
+    assert moved != X
+    found = [line.parse_usual(VERSION_LINE + text.encode() + b"\n", None, None, known) for text in (X, moved, X, moved)]
+    assert [[*each[1]] for each in found if each is not None][1:] == [["."]] * 3
+    assert [each[0].variable(0)[2] for each in found if each is not None] == [1, 7, 1, 7]
+
+
 def test_threads_have_memories_of_their_own() -> None:
     texts = [VERSION_LINE + X.replace('"a": 1', f'"a": {i}').encode() + b"\n" for i in range(50)]
 

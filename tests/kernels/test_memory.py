@@ -37,7 +37,12 @@ def header(data: bytearray) -> Any:
 def model(data: bytearray) -> Model:
     line = bytes(data[: data.index(b"\n", 8) + 1])
     own = json.loads(line.partition(b"\n")[2])["."]
-    return Model(line, line.index(b'".": ') + 5, header(data), own)
+    return Model(line, line.index(b'".": ') + 5, own)
+
+
+def append(data: bytearray, targets: list[bytearray | None]) -> list[int]:
+    found = header(data)
+    return append_numbers(found, found.body, data, SIZES, targets)
 
 
 def test_numbers_are_appended_in_native_byte_order() -> None:
@@ -49,7 +54,7 @@ def test_numbers_are_appended_in_native_byte_order() -> None:
     })
     targets = [bytearray(b"...."), bytearray(), bytearray(), bytearray()]
     for _ in range(50):
-        assert append_numbers(header(data), data, SIZES, [*targets]) == []
+        assert append(data, [*targets]) == []
     assert targets[0] == b"...." + 50 * BODY[:12]
     assert np.frombuffer(targets[1], "i4").byteswap().tolist() == [3] * 50
     assert targets[2] == targets[3] == b""
@@ -69,24 +74,24 @@ def test_numbers_are_appended_in_native_byte_order() -> None:
 def test_all_or_nothing(entry: Any) -> None:
     data = made({"x": {".size": [4]}, "y": entry, "z": {".size": [9]}})
     targets: list[bytearray | None] = [bytearray(), bytearray(), None]
-    assert append_numbers(header(data), data, SIZES, targets) == [1]
+    assert append(data, targets) == [1]
     assert [*map(bool, targets)] == [False] * 3
-    assert model(data).take(data, SIZES, targets, {}) is None
-    assert append_numbers(header(data), data, SIZES, [targets[0], None, None]) == []
+    assert append(data, [targets[0], None, None]) == []
     assert bytes(targets[0] or b"") == BODY
 
 
 def test_wrong_arguments() -> None:
     data = made({"x": {".size": [4]}})
     with pytest.raises(ValueError, match="0 targets for 1 variables"):
-        append_numbers(header(data), data, SIZES, [])
-    with pytest.raises(ValueError, match="2 targets for 1 variables"):
-        model(data).take(data, SIZES, [None, None], {})
+        append(data, [])
+    for body in (-1, len(data) + 1):
+        with pytest.raises(ValueError, match="body"):
+            append_numbers(header(data), body, data, SIZES, [None])
     with pytest.raises(TypeError):
-        append_numbers(header(data), data, SIZES, [b"x"])  # type: ignore[list-item]
+        append(data, [b"x"])  # type: ignore[list-item]
     exported = bytearray()
     with memoryview(exported), pytest.raises(BufferError):
-        append_numbers(header(data), data, SIZES, [exported])
+        append(data, [exported])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,6 @@ def test_bytes_that_differ(entry: Any, n: int) -> None:
 
 def test_a_file_that_follows() -> None:
     first = made({"x": {".size": [4]}}, '{"a": 1, "b": [2]}')
-    targets: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1, "b": [2]}
     follows = model(first)
     for text, found in [
@@ -129,9 +133,10 @@ def test_a_file_that_follows() -> None:
         ("{}", {}),
         ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
     ]:
-        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, targets, attributes) == found
+        other = made({"x": {".size": [4]}}, text)
+        assert follows.match(other, attributes) == found
+        assert follows.body == len(other) - len(BODY)
         assert attributes == {"a": 1, "b": [2]}
-    assert bytes(targets[0] or b"") == 4 * BODY
 
 
 @pytest.mark.parametrize(
@@ -150,21 +155,19 @@ def test_a_file_that_follows() -> None:
 )
 def test_a_file_that_does_not_follow(text: str) -> None:
     first = made({"x": {".size": [4]}}, '{"a": 1}')
-    targets: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1}
-    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, targets, attributes) is None
-    for end in range(len(first)):
-        assert model(first).take(first[:end], SIZES, targets, attributes) is None
-    assert not targets[0]
+    assert model(first).match(made({"x": {".size": [4]}}, text), attributes) is None
+    for end in range(len(first) - len(BODY)):
+        assert model(first).match(first[:end], attributes) is None
     assert attributes == {"a": 1}
 
 
 def test_the_last_member_of_something_else_is_no_model() -> None:
     inner = bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {}}}}\n')
     line = bytes(inner)
-    follows = Model(line, line.index(b'".": ') + 5, header(inner), {})
-    assert follows.take(bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {"c": 1}}\n'), SIZES, [None], {}) is None
-    assert follows.take(bytearray(line), SIZES, [None], {}) == {}
+    follows = Model(line, line.index(b'".": ') + 5, {})
+    assert follows.match(bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {"c": 1}}\n'), {}) is None
+    assert follows.match(bytearray(line), {}) == {}
 
 
 entries = st.dictionaries(st.sampled_from(["units", "a", ".dtypes", "b"]), json_values, max_size=4)

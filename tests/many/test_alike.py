@@ -111,6 +111,45 @@ def test_as_reading_each_and_merging_them(
             assert found == expected
 
 
+def test_gaps_and_texts_that_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ds_format.drivers.alike.MANY_ARRAYS", 3)
+    paths = []
+    for i in range(20):
+        x = np.ma.MaskedArray([i, i + 0.5], [i % 4 == 3, False]) if i % 4 > 1 else np.array([i, i + 0.5])
+        dataset = {
+            "t": np.array([i, i + 0.5]),
+            "x": x,
+            "name": np.array([b"a" * i, b"b"], object),
+            "flag": np.array([i % 2 == 0, True]),
+            "id": f"station {i}",
+        }
+        meta = {key: {".dims": ["t"]} for key in ("t", "x", "name", "flag")}
+        paths.append(tmp_path / f"{i}.ds")
+        ds.write(paths[-1], {**dataset, ".": {**meta, ".": {"n": i}}})
+    found, each = ds.read_many(paths, dim="t", stack=["id"]), ds.read_many(paths)
+    assert found["t"].tolist() == [i + half for i in range(20) for half in (0, 0.5)]
+    assert found["x"].tolist() == [each for i in range(20) for each in (None if i % 4 == 3 else i, i + 0.5)]
+    for key in ("name", "flag"):
+        assert found[key].tolist() == [value for one in each for value in one[key]]
+    assert found["id"].tolist() == [f"station {i}" for i in range(20) for _ in range(2)]
+
+
+def test_a_damaged_file_leaves_nothing(tmp_path: Path) -> None:
+    """Neither values nor metadata of it are those of a later file."""
+    contents = []
+    for i in range(4):
+        ds.write(tmp_path / "x.ds", {"x": [b"a" * i, b"b"], "y": [i], ".": {"x": {"note": i // 2}}})
+        contents.append(bytearray((tmp_path / "x.ds").read_bytes()))
+    piece = AlikeFiles(SMALL, "0", contents[0])
+    assert piece.add("1", contents[1])
+    with pytest.raises(ds.FormatError, match="2: variable"):
+        piece.add("2", contents[2][:-12])
+    assert piece.meta["x"]["note"] == 0
+    assert piece.add("3", contents[3])
+    assert piece.meta["x"]["note"] == 1
+    assert [piece.read(key).tolist() for key in "xy"] == [[[b"a" * i, b"b"] for i in (0, 1, 3)], [[0], [1], [3]]]
+
+
 def station(i: int, **attributes: Any) -> dict[str, Any]:
     return {
         "t": np.array([i, i + 0.5]),

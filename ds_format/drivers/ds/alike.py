@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from ...body import Location
 from ...body.body import MemoryBody
 from ...codec.decode import Decoder
@@ -13,12 +15,13 @@ from ...codec.layout import locate
 from ...codec.line import TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_usual
 from ...dataset import META, as_array
 from ...errors import DsError
+from ...kernels.ds.arrays import put_arrays
 from ...kernels.header.header import Header as Compiled, append_numbers, differing
 from ...kernels.header.memory import Model, are_alike, merge_entries
 from ...model.merge_plan import DECIDING
 from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles
-from .whole import WHOLE_SIZE, decode_variable, digest, from_held, is_simple, read_headers, typed
+from .whole import KINDS, WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in TYPES_BY_NUMBER]
 """Bytes of a number, by the index of its type in the kernels; 0 for other types."""
@@ -53,6 +56,7 @@ class DsRow:
         except DsError as error:
             raise error.at(path=path)
         self._missing = _missing(self._header)
+        self._known: list[Any] = []
 
     def start(
         self,
@@ -64,44 +68,113 @@ class DsRow:
     ) -> dict[str, Any]:
         """Add the values of the first file; see `drivers.base.FileRow`."""
         self._stacks = stacks
+        compiled, body = self._header.compiled, self._header.body
         self._choose(wanted)
-        self._append(path, held, self._header.compiled)
+        self._append(path, held, compiled, body)
         self._choose([key for key in wanted if key not in once])
         self._once = dict(once)
         self._expect(held)
         self._last = self.entries[META].copy()
-        self._follow(held, self._header.compiled)
+        self._follow(held, compiled, body)
         return self._last
 
     def _choose(self, wanted: Collection[str]) -> None:
         """Set the variables whose values are added, by the kernel and otherwise."""
-        self._wanted = wanted
         rooms = {key: self._stacks[key].numbers for key in wanted if key in self._stacks}
         self._rooms = [rooms.get(key) for key in self._header.keys]
-        self._others = [key for key, room in rooms.items() if room is None]
+        self._others = {key for key, room in rooms.items() if room is None}
+        self._wanted = [*rooms]
 
     def _expect(self, data: bytearray) -> None:
         """Keep the bytes of those variables that are compared with the first file."""
-        header = self._header
-        self._first = header.compiled if self._once and is_simple(header) else None
-        self._expected: list[bytes | None] = [None] * len(header.keys)
+        header, n = self._header, len(self._header.keys)
+        is_known = bool(self._once) and _is_sure(header.compiled, data, header.body)
+        self._first = header.compiled if is_known else None
+        self._expected: list[bytes | None] = [None] * n
         if self._first is not None:
             body = MemoryBody("", data, header.body, lends=True)
             for key, var in read_headers(header, body, self._once).items():
                 end = Decoder(var, locate(var, body.size), body).end
                 self._expected[header.keys.index(key)] = bytes(data[header.body + var.offset : header.body + end])
 
+    def _follow(self, data: bytearray, header: Compiled | None, body: int) -> None:
+        """Compare the next file with this one."""
+        self._followed = header
+        self._line = bytes(memoryview(data)[:body]).ljust(body, b"\n")  # the header of the first file may end with it
+        last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
+        self._model = None
+        if header is not None:
+            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, self._last)
+
+    def take(self, path: Location, held: bytearray) -> dict[str, Any] | None:
+        """Add a file; see `drivers.base.FileRow`."""
+        if self._model is not None:
+            own = self._model.match(held, self.entries[META])
+            if own is not None:
+                self._add(path, held, self._followed, self._model.body)
+                return own
+        if self._header.compiled is None:
+            if not held.startswith(self._line):
+                return None
+            self._add(path, held, None, self._header.body)
+            return self._last
+        new = parse_usual(held, None, None, self._known)
+        if new is None or new[0].keys != self._header.keys:
+            self._known.clear()
+            return None
+        header, entries = new
+        before = {key: self.entries[key] for key in entries}
+        if not are_alike(before, entries, DECIDING_HERE):
+            self._known.clear()
+            return None
+        try:
+            self._add(path, held, header, header.body)
+        except DsError:
+            self._known.clear()
+            raise
+        merge_entries(before, entries)
+        missing = header.missing()
+        if missing != self._missing:
+            self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
+        self._last = entries[META]
+        self._follow(held, header, header.body)
+        return self._last
+
+    def _add(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
+        """Add a file by a header, as of `_decode`."""
+        self._append(path, data, header, body)
+        if self._once:
+            self._compare(path, data, header, body)
+
+    def _append(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
+        """Add all requested values of a file, or none."""
+        left: Collection[int] = ()
+        try:
+            if header is not None and _is_sure(header, data, body):
+                arrays = self._decode(data, header, body, self._others)
+                if left := append_numbers(header, body, data, SIZES, self._rooms):
+                    arrays |= self._decode(data, header, body, [header.keys[i] for i in left])
+                    rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
+                    append_numbers(header, body, data, SIZES, rooms)
+            else:
+                arrays = self._decode(data, header, body, self._wanted)
+        except DsError as error:
+            raise error.at(path=path)
+        for key, array in arrays.items():
+            self._stacks[key].append(array)
+        for i in left:  # probably not of later files, either
+            self._rooms[i] = None
+            self._others.add(self._header.keys[i])
+
     def _compare(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
         """Compare the variables of which only the first value is kept."""
         keys = [*self._once]
-        if header is not None and self._first is not None:
+        if header is not None and self._first is not None and _is_sure(header, data, body):
             keys = [self._header.keys[i] for i in differing(self._first, self._expected, header, data, body)]
         if not keys:
             return
         try:
-            if header is not None and header.body != body:
-                header = parse(data, find_end(data, whole=True))[0].compiled
-            arrays = self._decode(data, header, keys)
+            arrays = self._decode(data, header, body, keys)
         except DsError as error:
             raise error.at(path=path)
         for key, array in arrays.items():
@@ -109,76 +182,31 @@ class DsRow:
                 del self._once[key]
                 self._expected[self._header.keys.index(key)] = None
 
-    def _follow(self, data: bytearray, header: Compiled | None) -> None:
-        """Compare the next file with this one."""
-        size = self._header.body if header is None else header.body
-        self._followed = header
-        self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the header of the first file may end with it
-        last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
-        self._model = None
-        if header is not None and not header.is_doubtful and not self._others:
-            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, header, self._last)
+    def _decode(self, data: bytearray, found: Compiled | None, body: int, keys: Collection[str]) -> dict[str, Any]:
+        """Return the arrays of those variables that have data.
 
-    def take(self, path: Location, held: bytearray) -> dict[str, Any] | None:
-        """Add a file; see `drivers.base.FileRow`."""
-        if self._model is not None:
-            own = self._model.take(held, SIZES, self._rooms, self.entries[META])
-            if own is not None:
-                followed, body = self._followed, self._model.body
-                if self._once and (  # without a call if nothing differs
-                    self._first is None
-                    or followed is None
-                    or differing(self._first, self._expected, followed, held, body)
-                ):
-                    self._compare(path, held, followed, body)
-                return own
-        if self._header.compiled is None:
-            if not held.startswith(self._line):
-                return None
-            self._append(path, held, None)
-            self._compare(path, held, None, self._header.body)
-            return self._last
-        new = parse_usual(held)
-        if new is None or new[0].keys != self._header.keys:
-            return None
-        header, entries = new
-        if not are_alike(self.entries, entries, DECIDING_HERE):
-            return None
-        self._append(path, held, header)
-        if self._once:
-            self._compare(path, held, header, header.body)
-        merge_entries(self.entries, entries)
-        missing = header.missing()
-        if missing != self._missing:
-            self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
-        self._last = entries[META]
-        self._follow(held, header)
-        return self._last
-
-    def _append(self, path: Location, data: bytearray, header: Compiled | None) -> None:
-        """Add all requested values of a file, or none, by its compiled header (None: the header of the first file)."""
-        plain = None if header is None or header.is_doubtful else header
-        try:
-            arrays = self._decode(data, header, self._wanted if plain is None else self._others)
-            if plain is not None and (left := append_numbers(plain, data, SIZES, self._rooms)):
-                arrays.update(self._decode(data, header, [plain.keys[i] for i in left]))
-                append_numbers(plain, data, SIZES, [None if i in left else room for i, room in enumerate(self._rooms)])
-        except DsError as error:
-            raise error.at(path=path)
-        for key, array in arrays.items():
-            self._stacks[key].append(array)
-
-    def _decode(self, data: bytearray, found: Compiled | None, keys: Collection[str]) -> dict[str, Any]:
-        """Return the arrays of those variables that have data."""
-        if not keys:
-            return {}
-        header = self._header if found is None else header_of(found)
-        body = MemoryBody("", data, header.body, lends=True)
-        variables = read_headers(header, body, keys).items()
+        Parameters
+        ----------
+        data : bytearray
+            The whole file.
+        found : Header or None
+            Its header, or one that differs only in attributes of the dataset; None: that of the first file.
+        body : int
+            Start of its body, in bytes.
+        keys : collection of str
+        """
+        arrays: dict[str, Any] = {}
+        if keys and found is not None and _is_sure(found, data, body):
+            keys, _ = put_arrays(found, KINDS, data, body, False, arrays, keys)
+        if keys:
+            header = self._header if found is None else header_of(found)
+            block = MemoryBody("", data, body, lends=True)
+            for key, var in read_headers(header, block, keys).items():
+                arrays[key] = decode_variable(header.version, key, var, block, strings=False)
         return {
-            key: as_array(decode_variable(header.version, key, var, body, strings=False))
-            for key, var in variables
-            if var.size is not None
+            key: array if isinstance(array, np.ndarray) and array is not np.ma.masked else as_array(array)
+            for key, array in arrays.items()
+            if array is not None
         }
 
     def typed(self, entries: Metadata) -> Metadata:
@@ -188,6 +216,11 @@ class DsRow:
     def missing(self) -> dict[str, bool]:
         """Return whether values may be missing in any file, for each variable."""
         return dict(zip(self._header.keys, self._missing, strict=True))
+
+
+def _is_sure(header: Compiled | None, data: bytearray, body: int) -> bool:
+    """Return whether the offsets of a header hold for a file, whose body starts there."""
+    return header is not None and not header.is_doubtful_in(len(data) - body)
 
 
 def _missing(header: Header) -> list[bool]:

@@ -103,7 +103,7 @@ class WholeFile:
         if keys is not None:
             places = [place for each, place in zip(variables, places, strict=True) if each.key in keys]
         forms = [each.form(unpack) for each in asked]
-        values, left = self._values(asked, places, [form.finisher for form in forms], True)
+        values, left = self.read(asked, places, [form.finisher for form in forms], True)
         dataset, entries = Dataset(), {}
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
             key = each.key
@@ -118,7 +118,7 @@ class WholeFile:
         dataset[META] = entries
         return dataset
 
-    def _values(
+    def read(
         self, asked: list[RecalledVariable], places: Any, finishers: list[Finisher | None], masked: bool
     ) -> tuple[list[Any], Collection[int]]:
         """Return the values of variables; some as finishers make them, and those of the returned numbers as stored."""
@@ -168,7 +168,7 @@ class WholeFile:
                 size += value_size(each.variable.type) * math.prod(each.variable.shape)
         if size > limit:
             return None
-        values, _ = self._values(described, places, [each.stored.finisher for each in described], False)
+        values, _ = self.read(described, places, [each.stored.finisher for each in described], False)
         arrays: dict[str, Any] = {}
         meta: Metadata = {}
         for each, value in zip(described, values, strict=True):
@@ -207,11 +207,11 @@ class WholeFileRow:
     def __init__(self, path: Location, held: WholeFile):
         self._known = held
         recalled = held.recall(None, False)
-        every = [*recalled.variables]
-        self._variables = {each.key: each.variable for each in every}
-        self.entries: Metadata = {**{each.key: each.entry() for each in every}, META: recalled.entry}
+        self._variables = [*recalled.variables]
+        self._places = {each.key: i for i, each in enumerate(self._variables)}
+        self.entries: Metadata = {**{each.key: each.entry() for each in self._variables}, META: recalled.entry}
         # the metadata of these depend on their values
-        self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
+        self._is_alone = any(not each.variable.shape and len(each.variable.sentinels) > 1 for each in self._variables)
 
     def start(
         self,
@@ -222,31 +222,33 @@ class WholeFileRow:
         once: Mapping[str, Constant],
     ) -> dict[str, Any]:
         """Take the values of the first file; see `drivers.base.FileRow`."""
-        for key, stack in stacks.items():
-            stack.append(as_array(self._known.values.read_variable(self._variables[key], None)))
-        places = {key: i for i, key in enumerate(self._variables)}
-        each = [key for key in wanted if key in stacks and key not in once]
-        self._each = [(self._variables[key], places[key], stacks[key]) for key in each]
-        self._once = [(self._variables[key], places[key], one, held.stored(places[key])) for key, one in once.items()]
+        for stack, array in zip(stacks.values(), self._arrays(held, [*stacks]), strict=True):
+            stack.append(array)
+        self._stacks = {key: stacks[key] for key in wanted if key in stacks and key not in once}
+        self._once = {key: (one, held.stored(self._places[key])) for key, one in once.items()}
         return self.entries[META].copy()
 
     def take(self, path: Location, held: WholeFile) -> dict[str, Any] | None:
         """Take another file; see `drivers.base.FileRow`."""
         if self._is_alone or type(held) is not type(self._known) or not held.is_alike(self._known):
             return None
-        places = held.places()
-        once = [each for each in self._once if each[3] is None or not held.has(each[1], each[3])]
-        variables, wanted = [each[0] for each in self._each], [places[each[1]] for each in self._each]
-        if once:
-            variables += [each[0] for each in once]
-            wanted += [places[each[1]] for each in once]
-        arrays = [*map(as_array, held.values.read_each(variables, wanted))]
-        for (_, _, stack), array in zip(self._each, arrays, strict=False):
+        once = [
+            key for key, (_, known) in self._once.items() if known is None or not held.has(self._places[key], known)
+        ]
+        arrays = self._arrays(held, [*self._stacks, *once])
+        for stack, array in zip(self._stacks.values(), arrays, strict=False):
             stack.append(array)
-        for each, array in zip(once, arrays[len(self._each) :], strict=True):
-            if each[2].compare(path, array):
-                self._once.remove(each)
+        for key, array in zip(once, arrays[len(self._stacks) :], strict=True):
+            if self._once[key][0].compare(path, array):
+                del self._once[key]
         return held.attributes()
+
+    def _arrays(self, held: WholeFile, keys: list[str]) -> list[Any]:
+        """Return the values of variables of a file that is alike."""
+        numbers = [self._places[key] for key in keys]
+        asked, places = [self._variables[i] for i in numbers], held.places()
+        values, _ = held.read(asked, [places[i] for i in numbers], [each.stored.finisher for each in asked], False)
+        return [*map(as_array, values)]
 
     def typed(self, entries: Metadata) -> Metadata:
         """Return entries unchanged: attributes have their types."""

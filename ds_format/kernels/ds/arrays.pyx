@@ -243,18 +243,6 @@ cdef object _strings(Place* place, const uint8_t* mask, bint text):
     return array if place.ndim else array[()]
 
 
-cdef bint _are_offsets_doubtful(Header header, Py_ssize_t body_size) noexcept:
-    """Do the same as `codec.layout.are_offsets_doubtful`."""
-    cdef Py_ssize_t i, total = 0
-    for i in range(len(header.keys)):
-        if header.variables[i].offset != total and header.variables[i].ndim >= 0:
-            return False
-        total += header.variables[i].length
-        if total > body_size:
-            return True
-    return total != body_size
-
-
 cdef class Reader:
     """Reads small files.
 
@@ -330,7 +318,7 @@ cdef class Reader:
         if parsed is None:
             return Rest(data, None, None, [])
         header = <Header> parsed[0]
-        if header.flags & DOUBTFUL and _are_offsets_doubtful(header, len(data) - header.body):
+        if header.is_doubtful_in(len(data) - header.body):
             return Rest(data, parsed, None, [])
         body, block = header.body, data
         if share and body > len(data) - body:

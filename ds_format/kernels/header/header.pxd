@@ -48,6 +48,7 @@ cdef class Header:
     cdef Py_ssize_t sizes_capacity
     cdef Variable[FEW] few_variables
     cdef Py_ssize_t[FEW] few_sizes
+    cpdef bint is_doubtful_in(self, Py_ssize_t body_size) noexcept
     cdef Variable* new_variable(self, Py_ssize_t i) except NULL
     cdef int add_size(self, Variable* var, int64_t count) except -1
 
@@ -66,7 +67,6 @@ cdef int take_member(
     Text* t, TypeTable table, int property, str name, Header header, Variable* var, dict meta
 ) except -1
 cdef int finish(Variable* var, TypeTable table) except -1
-cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list targets)
 
 
 cdef inline int take_property(Text* t) noexcept:

@@ -61,6 +61,19 @@ cdef class Header:
         if self.sizes != self.few_sizes:
             PyMem_Free(self.sizes)
 
+    cpdef bint is_doubtful_in(self, Py_ssize_t body_size) noexcept:
+        """Return whether offsets are doubtful in a body of so many bytes; see `codec.layout.are_offsets_doubtful`."""
+        cdef Py_ssize_t i, total = 0
+        if not self.flags & DOUBTFUL:
+            return False
+        for i in range(len(self.keys)):
+            if self.variables[i].offset != total and self.variables[i].ndim >= 0:
+                return False
+            total += self.variables[i].length
+            if total > body_size:
+                return True
+        return total != body_size
+
     def variable(self, Py_ssize_t i):
         """Return type (its number; -1: none), size, offset, length, whether big-endian, whether it has a mask."""
         if not 0 <= i < len(self.keys):
@@ -122,38 +135,15 @@ cdef char* _extended(bytearray target, Py_ssize_t size) except NULL:
     return PyByteArray_AS_STRING(target) + before
 
 
-cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list targets):
-    """Append the numbers of a file to bytearrays, or nothing: then return the variables that prevent it."""
-    cdef list unsuitable = []
-    cdef Variable* var
-    cdef Py_ssize_t i, size, body_size = view.len - body
-    for i in range(len(targets)):
-        var = &header.variables[i]
-        if targets[i] is None or var.ndim < 0 or var.n == 0:
-            continue
-        size = sizes[var.type]
-        if size <= 0 or var.missing or var.offset > body_size or var.n > (body_size - var.offset) // size:
-            unsuitable.append(i)
-    if unsuitable:
-        return unsuitable
-    for i in range(len(targets)):
-        var = &header.variables[i]
-        if targets[i] is None or var.ndim < 0 or var.n == 0:
-            continue
-        target, size = <bytearray?> targets[i], sizes[var.type]
-        _copy(
-            _extended(target, var.n * size), <const char*> view.buf + body + var.offset, var.n, size,
-            size > 1 and var.big == LITTLE_HOST
-        )
-    return unsuitable
-
-
-def append_numbers(Header header not None, data not None, list sizes not None, list targets not None):
+def append_numbers(Header header not None, Py_ssize_t body, data not None, list sizes not None, list targets not None):
     """Append the numbers of a file to those of other files, in native byte order.
 
     Parameters
     ----------
     header : Header
+        The header of the file, or one that differs from it only in attributes of the dataset.
+    body : int
+        Start of its body, in bytes from its start.
     data : buffer
         The whole file.
     sizes : list of int
@@ -168,11 +158,35 @@ def append_numbers(Header header not None, data not None, list sizes not None, l
         nothing was appended.
     """
     cdef Py_buffer view
+    cdef list unsuitable = []
+    cdef Variable* var
+    cdef Py_ssize_t i, size, body_size
     if len(targets) != len(header.keys):
         raise ValueError(f"{len(targets)} targets for {len(header.keys)} variables")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        return append_values(header, header.body, &view, sizes, targets)
+        body_size = view.len - body
+        if body < 0 or body_size < 0:
+            raise ValueError(f"body: found {body}, expected at most {view.len}")
+        for i in range(len(targets)):
+            var = &header.variables[i]
+            if targets[i] is None or var.ndim < 0 or var.n == 0:
+                continue
+            size = sizes[var.type]
+            if size <= 0 or var.missing or var.offset > body_size or var.n > (body_size - var.offset) // size:
+                unsuitable.append(i)
+        if unsuitable:
+            return unsuitable
+        for i in range(len(targets)):
+            var = &header.variables[i]
+            if targets[i] is None or var.ndim < 0 or var.n == 0:
+                continue
+            target, size = <bytearray?> targets[i], sizes[var.type]
+            _copy(
+                _extended(target, var.n * size), <const char*> view.buf + body + var.offset, var.n, size,
+                size > 1 and var.big == LITTLE_HOST
+            )
+        return unsuitable
     finally:
         PyBuffer_Release(&view)
 

@@ -16,6 +16,7 @@ cdef struct Member:
     Py_ssize_t start  # start of its name in the text of the entry
     Py_ssize_t stop   # end of its value
     uint64_t other    # hash of the last different member at its position
+    int repeats       # how often the ones before it were the same
 
 
 cdef class Original:
@@ -44,7 +45,7 @@ cdef class Template:
     cdef dict copy(self, object typed)
     cdef int put(self, Header header, Variable* var) except -1
     cdef bint is_next(self, Text* t) noexcept
-    cdef dict follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested)
+    cdef object follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested)
 
 
 cdef class Memory:
@@ -52,6 +53,6 @@ cdef class Memory:
     cdef list templates
     cdef bint[MAX_ENTRIES] refused  # whether the last entry did not follow the template
     cdef str take_entry(
-        self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, dict out
+        self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, list known, dict out
     )
     cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta)

@@ -2,8 +2,6 @@ from typing import Any, final
 
 from typing_extensions import Buffer
 
-from .header import Header
-
 @final
 class Original:
     def __init__(self, meta: dict[str, Any]) -> None: ...
@@ -22,7 +20,5 @@ def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, An
 @final
 class Model:
     body: int
-    def __init__(self, line: bytes, last: int, header: Header, attributes: dict[str, Any]) -> None: ...
-    def take(
-        self, data: Buffer, sizes: list[int], targets: list[bytearray | None], attributes: dict[str, Any]
-    ) -> dict[str, Any] | None: ...
+    def __init__(self, line: bytes, last: int, attributes: dict[str, Any]) -> None: ...
+    def match(self, data: Buffer, attributes: dict[str, Any]) -> dict[str, Any] | None: ...

@@ -18,7 +18,7 @@ from libc.string cimport memchr, memcmp, memcpy
 from ..common.words cimport load_u64
 from ..json.decode cimport Text, borrow_names, expect, follows, give_back, next_byte, take_key, take_value
 from .header cimport (
-    DIMS, DTYPES, SIZE, TYPE, Header, TypeTable, Variable, append_values, begin, finish, take_member, take_name
+    DIMS, DTYPES, LEN, OFFSET, SIZE, TYPE, Header, TypeTable, Variable, begin, finish, take_member, take_name
 )
 
 from ..json.decode import Unusual
@@ -30,6 +30,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_SIZE = 2048  # bytes of an entry that is remembered
+    POSITIONS = OFFSET | LEN  # members that are not metadata
+    MANY = 4  # successive entries with the same different position, after which it is remembered
 
 cdef str DTYPES_KEY = ".dtypes"
 cdef frozenset PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -153,9 +155,12 @@ cdef class Template:
         """Step over the next entry if it has the same bytes; return whether it has."""
         return follows(t, self.text, self.size)
 
-    cdef dict follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested):
-        """Take an entry with the same members in the same order, whose values may differ; None for any other entry."""
-        cdef dict meta = self.meta.copy() if is_requested else {}
+    cdef object follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested):
+        """Take an entry with the same members in the same order, whose values may differ; None for any other entry.
+
+        Return its metadata, or the template if these are the same.
+        """
+        cdef dict meta = None
         cdef Member* member
         cdef const uint8_t* start
         cdef uint64_t hash
@@ -180,15 +185,29 @@ cdef class Template:
             name = take_name(t, table, self.key != ".", &property)
             if property != member.property or name != self.names[i]:
                 return None
+            if meta is None and not property & POSITIONS:
+                meta = self.meta.copy() if is_requested else {}
             take_member(t, table, property, name, header, var, meta)
             hash = _hash(start, t.p - start)
-            self.is_stale |= hash == member.other
+            member.repeats = member.repeats + 1 if hash == member.other else 0
             member.other = hash
+            self.is_stale |= member.repeats >= (MANY if property & POSITIONS else 1)
         if next_byte(t) != b"}":
             return None
         t.p += 1
         finish(var, table)
-        return meta
+        return self if meta is None else meta
+
+
+cdef bint _is_known(list known, Py_ssize_t i, Template template) except -1:
+    """Return whether an entry is as that of the file before, by their templates, and remember it; see `take_entry`."""
+    if known is None:
+        return False
+    if i == len(known):
+        known.append(template)
+        return False
+    before, known[i] = known[i], template
+    return template is not None and before is template
 
 
 cdef int _put_meta(dict out, str key, dict meta, Variable* var, object typed) except -1:
@@ -210,7 +229,7 @@ cdef class Memory:
         self.templates = [None] * MAX_ENTRIES
 
     cdef str take_entry(
-        self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, dict out
+        self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, list known, dict out
     ):
         """Take the next entry, and return its key.
 
@@ -226,12 +245,15 @@ cdef class Memory:
             Variables whose metadata to return; None: all.
         typed : callable or None
             See `Parser.parse`.
+        known : list of Template or None
+            See `Parser.parse`.
         out : dict
             Output: key → metadata, if they are requested.
         """
         cdef Template template = <Template> self.templates[i] if i < MAX_ENTRIES else None
         cdef const uint8_t* start = t.p
         cdef Py_ssize_t n_sizes = header.n_sizes
+        cdef object taken
         cdef dict meta
         cdef str key
         cdef bint is_requested, is_kept = i < MAX_ENTRIES
@@ -240,16 +262,21 @@ cdef class Memory:
             is_requested = requested is None or key == "." or key in requested
             if template.is_next(t):
                 template.put(header, var)
-                if is_requested:
+                taken = template
+            else:
+                taken = template.follow(t, self.table, header, var, is_requested)
+                if taken is not None:
+                    self.refused[i] = False
+                    if template.is_stale:
+                        self.templates[i] = None
+            if taken is template:
+                if (not _is_known(known, i, template) or key == ".") and is_requested:
                     PyDict_SetItem(out, key, template.copy(typed))
                 return key
-            meta = template.follow(t, self.table, header, var, is_requested)
-            if meta is not None:
-                self.refused[i] = False
-                if template.is_stale:
-                    self.templates[i] = None
+            if taken is not None:
+                _is_known(known, i, None)
                 if is_requested:
-                    _put_meta(out, key, meta, var, typed)
+                    _put_meta(out, key, <dict> taken, var, typed)
                 return key
             t.p = start
             header.n_sizes = n_sizes
@@ -259,7 +286,9 @@ cdef class Memory:
         meta = {}
         key = self._read(t, header, var, template, meta)
         if is_kept:
-            self.templates[i] = template if template.fill(start, t.p - start, key, meta, header, var) else None
+            template = template if template.fill(start, t.p - start, key, meta, header, var) else None
+            self.templates[i] = template
+        _is_known(known, i, template)
         if requested is None or key == "." or key in requested:
             _put_meta(out, key, meta, var, typed)
         return key
@@ -408,34 +437,29 @@ cdef class Model:
     last : int
         The position, in bytes, at which the value of the last member of the header may begin, if this member has the
         attributes of the dataset. 0: it is not the last member.
-    header : Header
-        The parsed header.
     attributes : dict
         Attributes of the dataset, plain JSON values.
 
-    `body` is where the body of the last file begins that was taken.
+    `body` is where the body of the last file begins that matched.
     """
 
     cdef readonly Py_ssize_t body
     cdef bytes line
     cdef Py_ssize_t last
     cdef bint is_sure
-    cdef Header header
     cdef dict attributes
 
-    def __init__(self, bytes line not None, Py_ssize_t last, Header header not None, dict attributes not None):
-        self.line, self.last, self.header, self.attributes = line, last, header, attributes
+    def __init__(self, bytes line not None, Py_ssize_t last, dict attributes not None):
+        self.line, self.last, self.attributes = line, last, attributes
         self.is_sure = False
 
-    def take(self, data not None, list sizes not None, list targets not None, dict attributes not None):
-        """Append the numbers of a file whose header differs only in attributes of the dataset.
+    def match(self, data not None, dict attributes not None):
+        """Compare the header of a file.
 
         Parameters
         ----------
         data : buffer
             The whole file.
-        sizes, targets
-            See `append_numbers`.
         attributes : dict
             Attributes of the files before, plain JSON values. Their `.dtypes` must be equal to those of this file.
 
@@ -443,14 +467,11 @@ cdef class Model:
         -------
         dict or None
             The attributes of the dataset in this file, plain JSON values. If the headers are equal, this is the object
-            of the model itself. None if nothing was appended: the header differs otherwise, is unusual or damaged, or a
-            requested variable does not have plain numbers.
+            of the model itself. None if the header differs otherwise, is unusual or damaged.
         """
         cdef Py_buffer view
         cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
         cdef dict own = self.attributes
-        if len(targets) != len(self.header.keys):
-            raise ValueError(f"{len(targets)} targets for {len(self.header.keys)} variables")
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if view.len >= size and not memcmp(view.buf, PyBytes_AS_STRING(self.line), size):
@@ -464,8 +485,6 @@ cdef class Model:
             if not body or (own is not self.attributes and not same_member(attributes, own, DTYPES_KEY)):
                 return None
             self.body = body
-            if append_values(self.header, body, &view, sizes, targets):
-                return None
             return own
         finally:
             PyBuffer_Release(&view)

@@ -4,4 +4,4 @@
 cdef class Parser:
     cdef dict types
     cdef list idle  # memories that no call uses; freeing a value may run any code, including another call
-    cpdef tuple parse(self, data, keys=*, typed=*)
+    cpdef tuple parse(self, data, keys=*, typed=*, list known=*)

@@ -13,4 +13,5 @@ class Parser:
         data: Buffer,
         keys: Collection[str] | None = None,
         typed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        known: list[Any] | None = None,
     ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...

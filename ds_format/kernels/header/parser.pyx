@@ -32,7 +32,7 @@ cdef class Parser:
         self.types = types
         self.idle = []
 
-    cpdef tuple parse(self, data, keys=None, typed=None):
+    cpdef tuple parse(self, data, keys=None, typed=None, list known=None):
         """Read the header line of a ds-1.0 file.
 
         Parameters
@@ -44,6 +44,9 @@ cdef class Parser:
         typed : callable, optional
             Converts attributes of metadata that have `.dtypes` to these types in place, and returns the metadata. It
             must be the same function in all calls, because its results are remembered.
+        known : list, optional
+            What an earlier call left there, or an empty list. Metadata of variables that, except for positions, are
+            those of the file of that call are not returned. Output: the same for this file; empty after a failure.
 
         Returns
         -------
@@ -55,6 +58,7 @@ cdef class Parser:
         cdef Py_buffer view
         cdef Header header = Header()
         cdef Memory memory
+        cdef bint is_done = False
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             memory = <Memory> self.idle.pop()
@@ -69,19 +73,22 @@ cdef class Parser:
                 return None
             t.depth = 0
             header.body = t.end + 1 - <const uint8_t*> view.buf
-            meta = _take_entries(&t, memory, header, keys, typed)
+            meta = _take_entries(&t, memory, header, keys, typed, known)
+            is_done = True
             if typed is not None:
                 header.flags &= ~DTYPES
             return header, meta
         except (Unusual, UnicodeDecodeError):
             return None
         finally:
+            if known is not None and not is_done:
+                known.clear()
             if len(self.idle) < MAX_IDLE:
                 self.idle.append(memory)
             PyBuffer_Release(&view)
 
 
-cdef dict _take_entries(Text* t, Memory memory, Header header, object requested, object typed):
+cdef dict _take_entries(Text* t, Memory memory, Header header, object requested, object typed, list known):
     """Take all entries of a header, and return the metadata."""
     cdef dict meta = {}
     cdef list keys = []
@@ -94,7 +101,7 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object requested,
     while True:
         next_byte(t)
         var = header.new_variable(len(keys))
-        key = memory.take_entry(t, n, header, var, requested, typed, meta)
+        key = memory.take_entry(t, n, header, var, requested, typed, known, meta)
         header.flags |= var.flags
         if key != ".":
             keys.append(key)
@@ -106,8 +113,14 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object requested,
     next_byte(t)
     if t.p != t.end:
         raise Unusual
-    if PyDict_Size(meta) != n if requested is None else len(set(keys)) != len(keys) or n > len(keys) + 1:
+    if known is None and requested is None:
+        is_repeated = PyDict_Size(meta) != n
+    else:
+        is_repeated = len(set(keys)) != len(keys) or n > len(keys) + 1
+    if is_repeated:
         raise Unusual
+    if known is not None:
+        del known[n:]
     header.keys = tuple(keys)
     if key != ".":
         meta["."] = meta.pop(".", None) or {}

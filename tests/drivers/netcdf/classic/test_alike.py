@@ -73,6 +73,24 @@ def test_runs_are_made(tmp_path: Path) -> None:
     assert np.ma.getmaskarray(values)[:, :, 1].all()
 
 
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize(
+    ("marks", "is_taken"), [({}, True), ({"_FillValue": -1}, True), ({"missing_value": [-1, -2]}, False)]
+)
+def test_files_with_scalars(tmp_path: Path, format: str, marks: dict[str, Any], is_taken: bool) -> None:
+    """Metadata of scalars that several numbers mark as missing depend on their values."""
+    paths = [str(tmp_path / f"{i}.nc") for i in range(3)]
+    for i, path in enumerate(paths):
+        meta = {"x": {".dims": ["t"], "_FillValue": np.float32(-1)}, "s": {".dims": [], **marks}}
+        x = np.ma.MaskedArray([i, -1], [False, True], dtype="f4")
+        ds.write(path, {"x": x, "s": np.int16(i), ".": meta}, format=format)
+    row = AlikeFiles(opening.SMALL, paths[0], held(paths[0]))
+    assert [row.add(path, held(path)) for path in paths[1:]] == [is_taken] * 2
+    if is_taken:
+        assert row.read("s").tolist() == [0, 1, 2]
+        assert row.read("x").tolist() == [[0, None], [1, None], [2, None]]
+
+
 def test_what_is_no_netcdf_file_or_says_more_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     path.write_bytes(b"neither of both kinds")
