@@ -13,7 +13,8 @@ from hypothesis import given, strategies as st
 from ds_format.codec.line import parse_usual
 from ds_format.drivers.ds.alike import SIZES
 from ds_format.kernels.header.header import append_numbers, differing
-from ds_format.kernels.header.memory import Model, are_alike, merge_entries
+from ds_format.kernels.header.memory import are_alike, merge_entries
+from ds_format.kernels.header.parser import Model
 
 from ..same import same_value
 from ..strategies import json_values

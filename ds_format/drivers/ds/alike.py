@@ -17,7 +17,8 @@ from ...dataset import META, as_array
 from ...errors import DsError
 from ...kernels.ds.arrays import put_arrays
 from ...kernels.header.header import Header as Compiled, append_numbers, differing
-from ...kernels.header.memory import Model, are_alike, merge_entries
+from ...kernels.header.memory import are_alike, merge_entries
+from ...kernels.header.parser import Model
 from ...model.merge_plan import DECIDING
 from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles

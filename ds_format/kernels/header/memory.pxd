@@ -56,3 +56,6 @@ cdef class Memory:
         self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, list known, dict out
     )
     cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta)
+
+
+cdef bint same_member(dict left, dict right, str name) except -1

@@ -1,6 +1,6 @@
-from typing import Any, final
+from typing import Any, Final, final
 
-from typing_extensions import Buffer
+__pyx_capi__: Final[dict[str, object]]
 
 @final
 class Original:
@@ -16,9 +16,3 @@ class Memory: ...
 
 def are_alike(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]], names: frozenset[str]) -> bool: ...
 def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]]) -> None: ...
-
-@final
-class Model:
-    body: int
-    def __init__(self, line: bytes, last: int, attributes: dict[str, Any]) -> None: ...
-    def match(self, data: Buffer, attributes: dict[str, Any]) -> dict[str, Any] | None: ...

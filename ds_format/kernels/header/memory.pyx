@@ -1,22 +1,20 @@
 """Entries of earlier headers, so that only the differences of a header are parsed.
 
 The files of an archive usually have the same variables with equal entries, in the same order. So the last entry at each
-position of a header is remembered as a template. `Model` remembers a whole header. The key is always bytes: a
-remembered object is used only if a file has the same bytes, and is copied before it is returned. The functions at the
-end compare and merge the metadata of successive files.
+position of a header is remembered as a template. The key is always bytes: a remembered object is used only if a file
+has the same bytes, and is copied before it is returned. The functions at the end compare and merge the metadata of
+successive files.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Copy, PyDict_Next, PyDict_SetItem, PyDict_Size
 from cpython.list cimport PyList_GetSlice
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memcmp, memcpy
 
 from ..common.words cimport load_u64
-from ..json.decode cimport Text, borrow_names, expect, follows, give_back, next_byte, take_key, take_value
+from ..json.decode cimport Text, expect, follows, next_byte, take_key
 from .header cimport (
     DIMS, DTYPES, LEN, OFFSET, SIZE, TYPE, Header, TypeTable, Variable, begin, finish, take_member, take_name
 )
@@ -425,95 +423,3 @@ def merge_entries(dict left not None, dict right not None):
     """Copy all members of the entries of `right` into the entries of `left`, which has the same keys."""
     for key, entry in left.items():
         _merge(entry, right[key])
-
-
-cdef class Model:
-    """The header of a file, for files that differ from it only in attributes of the dataset and in values.
-
-    Parameters
-    ----------
-    line : bytes
-        All bytes before the body.
-    last : int
-        The position, in bytes, at which the value of the last member of the header may begin, if this member has the
-        attributes of the dataset. 0: it is not the last member.
-    attributes : dict
-        Attributes of the dataset, plain JSON values.
-
-    `body` is where the body of the last file begins that matched.
-    """
-
-    cdef readonly Py_ssize_t body
-    cdef bytes line
-    cdef Py_ssize_t last
-    cdef bint is_sure
-    cdef dict attributes
-
-    def __init__(self, bytes line not None, Py_ssize_t last, dict attributes not None):
-        self.line, self.last, self.attributes = line, last, attributes
-        self.is_sure = False
-
-    def match(self, data not None, dict attributes not None):
-        """Compare the header of a file.
-
-        Parameters
-        ----------
-        data : buffer
-            The whole file.
-        attributes : dict
-            Attributes of the files before, plain JSON values. Their `.dtypes` must be equal to those of this file.
-
-        Returns
-        -------
-        dict or None
-            The attributes of the dataset in this file, plain JSON values. If the headers are equal, this is the object
-            of the model itself. None if the header differs otherwise, is unusual or damaged.
-        """
-        cdef Py_buffer view
-        cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
-        cdef dict own = self.attributes
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        try:
-            if view.len >= size and not memcmp(view.buf, PyBytes_AS_STRING(self.line), size):
-                body = size
-            elif self.last and view.len > self.last and not memcmp(view.buf, PyBytes_AS_STRING(self.line), self.last):
-                if not self.is_sure:
-                    self.is_sure = self._attributes(PyBytes_AS_STRING(self.line), size, &body) is not None
-                    self.last = self.last if self.is_sure else 0
-                if self.is_sure:
-                    own = self._attributes(<const char*> view.buf, view.len, &body)
-            if not body or (own is not self.attributes and not same_member(attributes, own, DTYPES_KEY)):
-                return None
-            self.body = body
-            return own
-        finally:
-            PyBuffer_Release(&view)
-
-    cdef dict _attributes(self, const char* data, Py_ssize_t size, Py_ssize_t* body):
-        """Return the last member of a header, and set the start of the body; None if it is wrong or unusual."""
-        cdef Text t
-        cdef dict attributes
-        cdef Py_UCS4 first
-        t.p = <const uint8_t*> data + self.last
-        t.end = <const uint8_t*> memchr(t.p, b"\n", size - self.last)
-        t.depth = 0
-        body[0] = 0
-        if t.end == NULL or next_byte(&t) != b"{":
-            return None
-        names = borrow_names()
-        try:
-            attributes = take_value(&t, names)
-            for name in attributes:
-                first = PyUnicode_READ_CHAR(name, 0) if name else 0
-                if first == "\\" or (first == "." and name != DTYPES_KEY):
-                    return None
-            expect(&t, b"}")
-            next_byte(&t)
-            if t.p != t.end:
-                return None
-        except (Unusual, UnicodeDecodeError):
-            return None
-        finally:
-            give_back(names)
-        body[0] = t.end + 1 - <const uint8_t*> data
-        return attributes

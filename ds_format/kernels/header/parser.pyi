@@ -15,3 +15,9 @@ class Parser:
         typed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
         known: list[Any] | None = None,
     ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...
+
+@final
+class Model:
+    body: int
+    def __init__(self, line: bytes, last: int, attributes: dict[str, Any]) -> None: ...
+    def match(self, data: Buffer, attributes: dict[str, Any]) -> dict[str, Any] | None: ...

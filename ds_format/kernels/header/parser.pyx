@@ -1,18 +1,25 @@
 """The header line of a ds-1.0 file → the position and type of each variable, and the metadata, in one pass.
 
-This does the same as `codec.line` for usual headers. Wrong and unusual ones are left to that module.
+This does the same as `codec.line` for usual headers. Wrong and unusual ones are left to that module. A `Model` compares
+whole headers.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Size
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
 
-from ..json.decode cimport Text, expect, next_byte
+from ..json.decode cimport Text, borrow_names, expect, give_back, next_byte, take_value
 from .header cimport DTYPES, Header, Variable
-from .memory cimport Memory
+from .memory cimport Memory, same_member
 
 from ..json.decode import Unusual
+
+cdef extern from "Python.h":
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+cdef str DTYPES_KEY = ".dtypes"
 
 cdef enum:
     LEAD = 7  # bytes of the version line
@@ -125,3 +132,95 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object requested,
     if key != ".":
         meta["."] = meta.pop(".", None) or {}
     return meta
+
+
+cdef class Model:
+    """The header of a file, for files that differ from it only in attributes of the dataset and in values.
+
+    Parameters
+    ----------
+    line : bytes
+        All bytes before the body.
+    last : int
+        The position, in bytes, at which the value of the last member of the header may begin, if this member has the
+        attributes of the dataset. 0: it is not the last member.
+    attributes : dict
+        Attributes of the dataset, plain JSON values.
+
+    `body` is where the body of the last file begins that matched.
+    """
+
+    cdef readonly Py_ssize_t body
+    cdef bytes line
+    cdef Py_ssize_t last
+    cdef bint is_sure
+    cdef dict attributes
+
+    def __init__(self, bytes line not None, Py_ssize_t last, dict attributes not None):
+        self.line, self.last, self.attributes = line, last, attributes
+        self.is_sure = False
+
+    def match(self, data not None, dict attributes not None):
+        """Compare the header of a file.
+
+        Parameters
+        ----------
+        data : buffer
+            The whole file.
+        attributes : dict
+            Attributes of the files before, plain JSON values. Their `.dtypes` must be equal to those of this file.
+
+        Returns
+        -------
+        dict or None
+            The attributes of the dataset in this file, plain JSON values. If the headers are equal, this is the object
+            of the model itself. None if the header differs otherwise, is unusual or damaged.
+        """
+        cdef Py_buffer view
+        cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
+        cdef dict own = self.attributes
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len >= size and not memcmp(view.buf, PyBytes_AS_STRING(self.line), size):
+                body = size
+            elif self.last and view.len > self.last and not memcmp(view.buf, PyBytes_AS_STRING(self.line), self.last):
+                if not self.is_sure:
+                    self.is_sure = self._attributes(PyBytes_AS_STRING(self.line), size, &body) is not None
+                    self.last = self.last if self.is_sure else 0
+                if self.is_sure:
+                    own = self._attributes(<const char*> view.buf, view.len, &body)
+            if not body or (own is not self.attributes and not same_member(attributes, own, DTYPES_KEY)):
+                return None
+            self.body = body
+            return own
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef dict _attributes(self, const char* data, Py_ssize_t size, Py_ssize_t* body):
+        """Return the last member of a header, and set the start of the body; None if it is wrong or unusual."""
+        cdef Text t
+        cdef dict attributes
+        cdef Py_UCS4 first
+        t.p = <const uint8_t*> data + self.last
+        t.end = <const uint8_t*> memchr(t.p, b"\n", size - self.last)
+        t.depth = 0
+        body[0] = 0
+        if t.end == NULL or next_byte(&t) != b"{":
+            return None
+        names = borrow_names()
+        try:
+            attributes = take_value(&t, names)
+            for name in attributes:
+                first = PyUnicode_READ_CHAR(name, 0) if name else 0
+                if first == "\\" or (first == "." and name != DTYPES_KEY):
+                    return None
+            expect(&t, b"}")
+            next_byte(&t)
+            if t.p != t.end:
+                return None
+        except (Unusual, UnicodeDecodeError):
+            return None
+        finally:
+            give_back(names)
+        body[0] = t.end + 1 - <const uint8_t*> data
+        return attributes
