@@ -1,7 +1,7 @@
 # In an environment made by `pip install -e '.[test]' --group dev`; each works alone.
 PYTHON ?= python
 
-build:        ; $(PYTHON) -m pip install --no-deps -e .
+build:        ; $(PYTHON) setup.py -q build_ext --inplace
 test:         ; $(PYTHON) -m pytest
 test-slow:    ; HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -m "slow or hypothesis"
 lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && git ls-files -z | xargs -0 codespell && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
