@@ -31,6 +31,8 @@ from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 BYTE = np.dtype(np.uint8)
 REFERENCE = "|V16"
 """A string of variable length: how long it is, and where in the file."""
+NO_LENGTH = bytes(4)
+"""The first bytes of a reference to a string without characters."""
 
 SMALL_SIZE = 1024 * 1024
 """Bytes of an array up to which threads do not gain."""
@@ -136,11 +138,13 @@ def _small_array(
     fill: bytes | None,
 ) -> SmallArray | None:
     """Return the fastest reader of a whole dataset in memory; None if there is another way."""
-    chunk = layout.chunk
-    simple = (False, False) if chunk is None else simple_filters(filters, dtype.itemsize)
+    chunk, is_text = layout.chunk, dtype.kind == "V"
+    simple = (False, False) if chunk is None else simple_filters(filters, 1 if is_text else dtype.itemsize)
     if simple is None or (chunk is not None and (layout.index != "btree1" or size > SMALL_SIZE)):
         return None
-    if dtype.kind == "V" and fill is None and not simple[0]:  # references, as bytes along a last axis
+    if chunk is None or (is_text and fill is not None and fill[:4] == NO_LENGTH):
+        fill = None  # all values are written, or zeros are the same as the fill value: an empty string
+    if is_text and fill is None and not simple[0]:  # references, as bytes along a last axis
         shape, dtype, chunk = (*shape, dtype.itemsize), BYTE, None if chunk is None else (*chunk, dtype.itemsize)
     if dtype.itemsize not in WORD_SIZES:
         return None

@@ -194,11 +194,10 @@ def test_equal_attributes_can_be_shared(tmp_path: Path) -> None:
     assert read(data).datasets[0].attributes is not a.attributes
 
 
-@pytest.mark.parametrize("value", ["a string in the global heap", np.arange(100)], ids=["string", "long"])
-def test_attributes_that_are_not_shared(tmp_path: Path, value: Any) -> None:
+def test_long_attributes_are_not_shared(tmp_path: Path) -> None:
     def make(file: Any) -> None:
         for name in "ab":
-            file.create_dataset(name, data=1).attrs.update({"x": 1, "y": value})
+            file.create_dataset(name, data=1).attrs.update({"x": 1, "y": np.arange(200)})
 
     a, b = read(written(tmp_path / "x.h5", make), netcdf=True, share=True).datasets
     assert exact(a.attributes) == exact(b.attributes)
@@ -428,3 +427,27 @@ def test_a_wrong_checksum_goes_before_what_the_bytes_say(tmp_path: Path) -> None
     address = anatomy.dataset("a").address
     with pytest.raises(FormatError, match=f"object header at {address}: checksum"):
         read(bytes(damaged))
+
+
+def test_texts_anywhere_in_a_file_are_those_of_another_file(tmp_path: Path) -> None:
+    def made(i: int, note: Any, before: str = "") -> dict[str, Any]:
+        def make(file: h5py.File) -> None:
+            file.attrs["before"] = before
+            x = file.create_dataset("x", data=[1])
+            x.attrs["units"] = "K"
+            x.attrs["note"] = note
+
+        attributes: dict[str, Any] = (
+            read(written(tmp_path / f"{i}.h5", make), netcdf=True, share=True).datasets[0].attributes
+        )
+        return attributes
+
+    texts = h5py.string_dtype()
+    lists = [np.array(each, texts) for each in (["é", "b"], ["é", "c"], ["é"])]
+    first = made(0, "long text")
+    assert made(1, "long text", "a" * 200) is first
+    assert first == {"units": "K", "note": "long text"}
+    found = [made(2 + i, note, "b" * i) for i, note in enumerate(["another", *lists, lists[0], "long text"])]
+    assert [each["note"] for each in found] == ["another", ["é", "b"], ["é", "c"], "é", ["é", "b"], "long text"]
+    assert found[1] is found[4]
+    assert found[5] is first

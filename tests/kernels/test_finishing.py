@@ -156,6 +156,14 @@ def test_usual_packing_is_not_left_to_others() -> None:
     assert packed.apply(raw, False, True).mask is np.ma.nomask
 
 
+def test_signed_numbers_that_are_unsigned() -> None:
+    raw = np.arange(-2, 3, dtype="i2")
+    packed = Finisher("number", np.array([-1], "i2"), None, False, False, (None, None, "true"))
+    found = packed.apply(raw, True, True)
+    assert found.dtype == np.uint16
+    assert found.tolist() == [65534, None, 0, 1, 2]
+
+
 def test_it_can_be_pickled() -> None:
     made = Finisher("number", np.array([3], "i2"), None, False, False, (0.1, None, None))
     copy = pickle.loads(pickle.dumps(made))

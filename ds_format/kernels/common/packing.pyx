@@ -46,7 +46,8 @@ cdef tuple OF_PACKED = (
 cdef tuple SETTINGS_OF_PACKED = ("packed", "fill", "mark")
 # Other variables, or another record, may decide about the packing of these.
 cdef frozenset UNUSUAL = frozenset((".hdf5", "bounds", "climatology"))
-cdef dict TYPES = {np.dtype(code): np.dtype(code).name for code in ("f4", "f8")}
+cdef dict UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+cdef dict TYPES = {dtype: dtype.name for dtype in (FLOAT32, FLOAT64, *UNSIGNED.values())}
 
 
 cdef struct Step:  # a scale or an offset
@@ -161,8 +162,11 @@ cdef object unpacked_array(object data, object scale, object offset, object unsi
         return None
     if kind == c"f" and cnp.PyArray_ITEMSIZE(<cnp.ndarray> data) < 4:
         return None
-    if not _take(scale, &by) or not _take(offset, &plus) or not (by.is_given or plus.is_given):
+    if not _take(scale, &by) or not _take(offset, &plus):
         return None
+    if not by.is_given and not plus.is_given:
+        is_view = kind == c"i" and type(unsigned) is str and (unsigned == "true" or unsigned == "True")
+        return (<object> data).view(UNSIGNED[cnp.PyArray_ITEMSIZE(<cnp.ndarray> data)]) if is_view else None
     if (by.is_given and by.value == 1 and plus.value == 0) or (not by.is_given and plus.value == 0):
         return None  # types alone change, or nothing
     if unsigned is not None and kind == c"i":

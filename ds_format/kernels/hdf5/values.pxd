@@ -35,7 +35,7 @@ cdef class Attributes:
 cdef class Values:
     cdef type type_record, attribute_record, filter_record
     cdef Memory memory
-    cdef dict committed_types, shared
+    cdef dict committed_types, shared, texts
     cdef Collections collections
     cdef Header header  # of committed types
     cdef object numbers

@@ -37,7 +37,8 @@ cdef enum:
     N_SETS = 512  # of values that are remembered: those whose hashes are alike
     WAYS = 4  # values of a set
     SLACK = 4096  # bytes: more than what is counted twice in the smallest file
-    LONGEST = 256  # bytes of one that is remembered
+    LONGEST = 1024  # bytes of one that is remembered
+    N_TEXTS = 512  # attributes of strings that are remembered
     N_SHARED = 256  # attributes of an object that are remembered as a whole
     # topics
     NAME = 1
@@ -66,7 +67,7 @@ cdef class Entry:
     cdef str name
     cdef object value
     cdef int where
-    cdef bint is_pure  # it depends on the bytes of its message alone
+    cdef bint is_pure  # it depends on the bytes of its message, and of its strings, alone
     cdef bint is_array
 
 
@@ -170,7 +171,7 @@ cdef class Values:
         self.type_record, self.attribute_record, self.filter_record = type_record, attribute_record, filter_record
         self.numbers, self.netcdf = numbers, netcdf
         self.memory = Memory()
-        self.committed_types, self.shared = {}, {}
+        self.committed_types, self.shared, self.texts = {}, {}, {}
 
     def __dealloc__(self):
         free(self.header.messages)
@@ -299,11 +300,23 @@ cdef class Values:
             if type_.kind == STRING and space.n == 1 and space.rank <= 1 \
                     or type_.kind == TEXT and space.n == 1 and space.rank == 1:
                 where = LISTED
+        is_text = type_.kind == STRING and where != HIDDEN and not flags & 1 and k.odd == NULL \
+            and (type(value) is str or type(value) is list)
+        if is_text:  # its characters are elsewhere in the file, where other files may have them at other positions
+            form = PyBytes_FromStringAndSize(<const char*> start, p - start)
+            key = form, tuple(value) if type(value) is list else value
+            known = self.texts.get(key)
+            if known is not None:
+                return _add(to, <Entry> known)
+            if len(self.texts) >= N_TEXTS:
+                self.texts.clear()
         entry = Entry.__new__(Entry)
         entry.name, entry.value, entry.where = name, value, where
-        entry.is_pure = not flags & 1 and type_.kind <= TEXT
+        entry.is_pure = is_text or (not flags & 1 and type_.kind <= TEXT)
         entry.is_array = isinstance(value, list) or is_array(value)
-        if entry.is_pure and k.odd == NULL:
+        if is_text:
+            self.texts[key] = entry
+        elif entry.is_pure and k.odd == NULL:
             self.memory.keep(ATTRIBUTE, start, size, entry)
         return _add(to, entry)
 

@@ -280,3 +280,32 @@ def test_what_is_unusual_is_not_held(tmp_path: Path) -> None:
     with pytest.warns(NetCDFWarning, match="JSON"):
         ds.write(path, {"x": [1], ".": {".": {"deep": {"a": 1}}}})
     assert opening.hold(str(path), bytearray(path.read_bytes())) is None
+
+
+@pytest.mark.parametrize("zlib", [False, True])
+def test_strings_of_the_library_are_read_in_one_call(tmp_path: Path, zlib: bool) -> None:
+    """Their fill value is a string somewhere else in the file, usually an empty one."""
+    path = tmp_path / "x.nc"
+    texts = np.array(["a", "", "žluť", "a" * 300], object)
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", 4)
+        file.createDimension("u", None)
+        for name, dim, fill in [("all", "t", None), ("growing", "u", None), ("some", "t", None), ("filled", "t", "zz")]:
+            variable = file.createVariable(name, str, (dim,), zlib=zlib, shuffle=False, fill_value=fill)
+            if name in ("all", "growing"):
+                variable[:] = texts
+            else:
+                variable[1] = "q"
+        file.createVariable("scalar", str, ())[...] = "one"
+        file.createVariable("nothing", str, ("t",))
+    with netCDF4.Dataset(path) as file:
+        expected = {name: np.asarray(variable[...], object).tolist() for name, variable in file.variables.items()}
+    found = ds.read(path)
+    assert {name: np.asarray(found[name], object).tolist() for name in expected} == expected
+    held = opening.hold(str(path), bytearray(path.read_bytes()))
+    assert held is not None
+    variables = [*held.recall(None, True).variables]
+    finishers = [each.stored.finisher for each in variables]
+    _, left = held.values.read_small([each.variable for each in variables], held.places(), finishers, True)
+    if not zlib:
+        assert {variables[i].key for i in left} <= {"nothing", "growing"}
