@@ -1,12 +1,9 @@
 """Object headers, versions 1 and 2: their messages, those of continuation blocks included."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcmp
 
-from .known cimport (
-    Known, bytes_at, check, check_later, count_visit, note_unusual, u16, u32, u64, unusual, wide,
-)
+from .known cimport Known, bytes_at, check, check_sum, count_visit, grown, note_unusual, u16, u32, u64, unusual, wide
 
 cdef enum:
     MAX_BLOCKS = 4096
@@ -74,7 +71,7 @@ cdef inline int read_header(Known* k, uint64_t address, Header* h) except -1:
         size += width
         check(k, length <= k.size, b"object header", address, b"it does not end within the file")
         p = bytes_at(k, address, size + length + 4, b"object header")
-        check_later(k, p, size + length, b"object header", address)
+        check_sum(k, p, size + length, b"object header", address)
     else:
         check(k, p[0] == 1, b"object header", address, b"it has another signature")
         h.version, size, length = 1, 16, u32(p + 8)
@@ -103,7 +100,7 @@ cdef inline int read_continuation(Known* k, Header* h, const Message* m) except 
     check(k, size >= 8, b"object header continuation", address, b"it is too short")
     p = bytes_at(k, address, size, b"object header continuation")
     check(k, memcmp(p, b"OCHK", 4) == 0, b"object header continuation", address, b"it has another signature")
-    check_later(k, p, size - 4, b"object header continuation", address)
+    check_sum(k, p, size - 4, b"object header continuation", address)
     return take_messages(k, h, p + 4, size - 8, address + 4)
 
 
@@ -113,7 +110,8 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
     cdef Message* m
     while size >= head:
         if h.n == h.room:
-            more_room(k, h)
+            check(k, h.n < MAX_MESSAGES, b"object header", h.address, b"it has too many messages")
+            h.messages = <Message*> grown(h.messages, &h.room, sizeof(Message))
         m = &h.messages[h.n]
         if h.version == 1:
             if u16(p) >= N_MESSAGES:
@@ -132,16 +130,6 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
         p += head + n
         address += head + n
         size -= head + n
-    return 0
-
-
-cdef inline int more_room(Known* k, Header* h) except -1:
-    cdef void* moved
-    check(k, h.n < MAX_MESSAGES, b"object header", h.address, b"it has too many messages")
-    moved = realloc(h.messages, (2 * h.room + 32) * sizeof(Message))
-    if moved == NULL:
-        raise MemoryError
-    h.messages, h.room = <Message*> moved, 2 * h.room + 32
     return 0
 
 
