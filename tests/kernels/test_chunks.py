@@ -34,10 +34,11 @@ def parts(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], NDArray[np
     return chunk, target, np.array([*start, *counts, *at], np.int64)
 
 
-def place(chunk: Any, shape: Any, target: Any, target_shape: Any, part: Any, size: int, *form: bool) -> int:
+def place(chunk: Any, shape: Any, target: Any, target_shape: Any, part: Any, size: int, *form: bool) -> Any:
     """Put one chunk that is not compressed to its place; `form`: whether values are swapped, and shuffled."""
+    swapped, shuffled = form
     sizes, masks, parts = np.array([len(chunk)]), np.zeros(1, np.uint32), np.array([part], np.int64)
-    return put_chunks(chunk, sizes, masks, parts, shape, target, target_shape, size, *form, None, None)[0]
+    return put_chunks(chunk, sizes, masks, parts, shape, target, target_shape, size, swapped, shuffled, None, None)[0]
 
 
 @given(parts(), st.integers(1, 9), st.booleans(), st.booleans(), st.integers(0, 7))
