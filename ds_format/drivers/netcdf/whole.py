@@ -92,15 +92,18 @@ class WholeFile:
         """
         recalled = self.recall(None if full else keys, True)
         variables = recalled.variables
-        packed: dict[str, Any] = {}
-        if any(each.names_bounds and each.unpacked for each in variables):  # their packing applies to others, too
-            packed = packing.entries_to_unpack({each.key: each.entry() for each in variables}, unpack)
         asked = variables if keys is None else [each for each in variables if each.key in keys]
         places = recalled.positions
         if keys is not None:
             places = [place for each, place in zip(variables, places, strict=True) if each.key in keys]
-        forms = [each.form(False if each.key in packed else unpack) for each in asked]
-        finishers = [None if each.key in packed else form.finisher for each, form in zip(asked, forms, strict=True)]
+        forms = [each.form(unpack) for each in asked]
+        finishers = [form.finisher for form in forms]
+        packed: Mapping[str, Any] = {}
+        if any(each.names_bounds and each.unpacked for each in variables):  # their packing applies to others, too
+            packed = packing.entries_to_unpack({each.key: each.entry() for each in variables}, unpack)
+            finishers = [
+                None if each.key in packed else finisher for each, finisher in zip(asked, finishers, strict=True)
+            ]
         values, left = self._values(asked, places, finishers, True)
         dataset, entries = Dataset(), {}
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
