@@ -18,7 +18,6 @@ from ..base import scratch, threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.classic import arrays
-from ..kernels.hdf5 import chunks
 from ..kernels.hdf5.large import put_chunks
 from .filters import MAX_RATIO
 from .pipeline import SPARE_SIZE, decode, simple_filters
@@ -201,6 +200,7 @@ def read_chunks(
     offsets, sizes = np.array(table.offsets, np.int64), np.array(table.sizes, np.int64)
     masks, simple = np.array(table.masks, np.uint32), simple_filters(stored.filters, item_size)
     wanted = None if sought is None or sought.dtype.char == "e" else sought
+    whole, no_mask = np.array([size], np.int64), np.zeros(1, np.uint32)  # a decoded chunk
     # fill values are not searched; those of chunks that the kernel does not put neither
     doubtful = [] if sought is None or table.is_whole else [True]
 
@@ -254,8 +254,10 @@ def read_chunks(
             doubtful.append(True)
         with naming(i):
             decoded = decode(data, stored.filters, table.masks[i], size)
-        part, is_shuffled = table.parts[i], decoded.is_shuffled
-        chunks.place(decoded.data, chunk_shape, target, lengths, part, item_size, is_shuffled, swapped)
+        data, part, is_shuffled = decoded.data, table.parts[i : i + 1], decoded.is_shuffled
+        put_chunks(
+            data, whole, no_mask, part, chunk_shape, target, lengths, item_size, swapped, is_shuffled, None, None
+        )
 
     @contextlib.contextmanager
     def naming(i: int) -> Iterator[None]:

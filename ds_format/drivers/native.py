@@ -30,7 +30,7 @@ from ..base.text import escape
 from ..body import Address, Opened
 from ..body.body import FIRST_SIZE, Body
 from ..body.stamp import Stamp, Watch, watched, watched_blocks
-from ..errors import DsError, FormatError, TruncatedError, UnsupportedError, Unusual
+from ..errors import DsError, FormatError, UnsupportedError, Unusual
 from ..kernels.common.finishing import Finisher
 from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
@@ -71,40 +71,41 @@ class NativeValues(Reading):
         """
 
     def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
-        """Return all numbers of a variable in memory, and whether some may be missing; None: there is a slower way."""
+        """Return all numbers of a variable, and whether some may be missing; None: reading a slab tells the reason."""
+        if variable.shape != place.shape:
+            return None
         try:
             return self._values(place, None, variable.sought)
-        except TruncatedError:
+        except (DsError, Unusual):
             return None
 
-    def _has_short_way(self) -> bool:
-        """Return whether `_whole` takes less time for variables of the file than reading a slab."""
-        return self._body.memory is not None
+    def read_whole(self, variable: FileVariable, place: Any, found: tuple[NDArray[Any], bool] | None = None) -> Any:
+        """Return one variable, at a place of which the variable itself need not know; None: it has no data.
 
-    def read_whole(self, variable: FileVariable, place: Any) -> Any:
-        """Return one variable, at a place of which the variable itself need not know; None: it has no data."""
-        if variable.kind == "number" and variable.shape and self._has_short_way():
+        What `_whole` returned for it need not be found again.
+        """
+        if found is None and variable.kind == "number" and variable.shape and not self._body.is_far:
             found = self._whole(variable, place)
-            if found is not None:
-                return self._finished(variable, *found) if found[1] else found[0]
+        if found is not None:
+            return self._finished(variable, *found) if found[1] else found[0]
         if variable.place is not place:
             variable = variable._replace(place=place)
         return super().read_variable(variable, None)
 
+    @abstractmethod
     def read_small(
         self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
-    ) -> tuple[list[Any], list[int]] | None:
-        """Read several variables of a file in memory by one call of a kernel; None: the file is not in memory.
+    ) -> tuple[list[Any], list[int]]:
+        """Read several variables of a file in memory by one call of a kernel.
 
         Each is at a place. Its finisher says what becomes of its values; None: it is not read here. `masked` is as of
         `Finisher.apply`. Returns the values, and which variables are left to `read_each`.
         """
-        return None
 
-    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
-        """Return several variables, each as `read_whole` does, and when it is asked for."""
+    def read_each(self, variables: list[FileVariable], places: Sequence[Any]) -> Iterable[Any]:
+        """Return several variables, each as `read_whole` does."""
+        places = [*places]  # the index of chunks is kept with a place
         if self._body.is_far:
-            variables, places = [*variables], [*places]
             self.announce(zip(variables, places, repeat(None), strict=False))
         return map(self.read_whole, variables, places)
 
@@ -212,23 +213,10 @@ class HDF5Values(NativeValues):
     def _values(self, place: Any, slices: Slices | None, sought: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
         return hdf5.values(self._body, place, slices, sought, as_text=self.as_text)
 
-    def _has_short_way(self) -> bool:
-        return not self._body.is_far
-
-    def _whole(self, variable: FileVariable, place: Any) -> tuple[NDArray[Any], bool] | None:
-        if variable.shape != place.shape:
-            return None
-        try:
-            return hdf5.values(self._body, place, None, variable.sought)
-        except (DsError, hdf5.Unusual):
-            return None  # the slower way tells the reason
-
     def read_small(
         self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
-    ) -> tuple[list[Any], list[int]] | None:
+    ) -> tuple[list[Any], list[int]]:
         """See `NativeValues`."""
-        if self._body.memory is None:
-            return None
         requests = [
             None if finisher is None else (variable.shape_in_file, finisher)
             for variable, finisher in zip(variables, finishers, strict=True)
@@ -239,33 +227,24 @@ class HDF5Values(NativeValues):
             ]
         return hdf5.small_values(self._body, places, requests, masked)
 
-    def read_each(self, variables: Iterable[FileVariable], places: Iterable[Any]) -> Iterable[Any]:
-        """Return several variables, those of a file on this machine in threads; see `NativeValues`."""
-        if self._body.is_far:
-            return super().read_each(variables, places)
-        return self._read_chunks([*variables], [*places])
-
-    def _read_chunks(self, variables: list[FileVariable], places: list[Any]) -> Iterator[Any]:
-        """Yield several variables. Threads share those that are one chunk each; they share the chunks of others."""
-        known: dict[int, tuple[NDArray[Any], bool] | None] = {}
+    def read_each(self, variables: list[FileVariable], places: Sequence[Any]) -> Iterable[Any]:
+        """Return several variables. Threads share those that are one chunk each; they share the chunks of others."""
+        places = [*places]
         chunks = [
             i
             for i, (variable, place) in enumerate(zip(variables, places, strict=True))
             if variable.kind == "number" and MIN_CHUNK <= place.size <= MAX_CHUNK and place.is_one_chunk
         ]
+        if self._body.is_far or len(chunks) < 2:
+            return super().read_each(variables, places)
+        known: dict[int, tuple[NDArray[Any], bool] | None] = {}
 
         def read(first: int, last: int) -> None:
             for i in chunks[first:last]:
                 known[i] = self._whole(variables[i], places[i])
 
-        if len(chunks) > 1:
-            threads.each(read, len(chunks), 1)
-        for i, (variable, place) in enumerate(zip(variables, places, strict=True)):
-            found = known.pop(i, None)
-            if found is None:
-                yield self.read_whole(variable, place)
-            else:
-                yield self._finished(variable, *found) if found[1] else found[0]
+        threads.each(read, len(chunks), 1)
+        return map(self.read_whole, variables, places, map(known.get, range(len(variables))))
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:

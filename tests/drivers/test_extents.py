@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -15,7 +14,7 @@ from hypothesis import given, strategies as st
 import ds_format as ds
 from ds_format.drivers import hdf5, netcdf
 from ds_format.drivers.library.catalog import joinable
-from ds_format.drivers.netcdf import source as netcdf_source
+from ds_format.drivers.netcdf import calls as calls_of_library, source as netcdf_source
 
 h5py = pytest.importorskip("h5py")
 
@@ -182,19 +181,17 @@ def test_values_are_where_h5py_finds_them(
     path = tmp_path_factory.mktemp("extents") / "x.nc"
     expected = make(path, content)
     check(netcdf.open(path), expected, data.draw)
+    check(netcdf_source.NetCDFSource(path), expected, data.draw)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "h5py", None)
-        check(netcdf.open(path), expected, data.draw)
+        patch.setattr(netcdf_source, "find_extent", lambda path, name: None)
+        check(netcdf_source.NetCDFSource(path), expected, data.draw)
     check(hdf5.open(path), expected, data.draw)
 
 
 @pytest.mark.parametrize("content", [TWO, BEHIND])
-@pytest.mark.parametrize("has_h5py", [True, False])
-def test_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Content, has_h5py: bool) -> None:
+def test_whole_files(tmp_path: Path, content: Content) -> None:
     path = tmp_path / "x.nc"
     expected = make(path, content)
-    if not has_h5py:
-        monkeypatch.setitem(sys.modules, "h5py", None)
     found = ds.read(path)
     for name, whole in expected.items():
         same(found[name], whole)
@@ -211,17 +208,22 @@ def test_hdf5_files_of_this_kind_are_converted(tmp_path: Path, target: str) -> N
         same(np.ma.filled(found[name], netCDF4.default_fillvals["f4"]), whole)
 
 
-def test_a_variable_is_proven_to_be_long_enough_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call of the library then reads all of it, as ever."""
+def test_a_variable_that_is_long_enough_is_read_by_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dims = ("t", "x", "s")
     make(
         tmp_path / "x.nc",
         Content(TWO.sizes, [Drawn(dims, (8, 3, 4), "f4", None, ""), Drawn(("t",), (3,), "i2", None, "")]),
     )
-    monkeypatch.setitem(sys.modules, "h5py", None)
     source: Any = netcdf_source.NetCDFSource(tmp_path / "x.nc")
+    calls: list[Any] = []
+
+    def counted(*args: Any) -> Any:
+        calls.append(args)
+        return calls_of_library.read_slab(*args)
+
+    monkeypatch.setattr(netcdf_source, "read_slab", counted)
     source.read("v0")
-    assert source._extents["v0"] == ((8, 3, 4), False)
+    assert len(calls) == 1
     source.close()
 
 

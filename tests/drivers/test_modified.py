@@ -194,7 +194,7 @@ def test_another_program_that_rewrites_an_open_file(tmp_path, suffix):
     ("suffix", "cls", "methods"),
     [
         ("ds", FileBody, ["read_into", "ranges"]),
-        ("nc", ClassicValues, ["_fetch_looked"]),
+        ("nc", ClassicValues, ["_whole", "_fetch_looked"]),
         ("nc4", NetCDF4Values, ["_whole", "_fetch_looked"]),
         ("h5", PlainValues, ["_whole", "_fetch_looked"]),
     ],

@@ -8,33 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.kernels.hdf5.chunks import round_floats, shuffle
-
-from .. import oracles
-from .test_values import at_any_address
-
-
-@given(st.binary(max_size=600), st.integers(1, 20), st.integers(0, 7))
-def test_shuffle(data: bytes, size: int, shift: int) -> None:
-    n = len(data) // size * size
-    expected = oracles.shuffle(np.frombuffer(data[:n], f"V{size}")).tobytes() + data[n:] if n else data
-    target = np.empty(len(data), np.uint8)
-    shuffle(at_any_address(np.frombuffer(data, np.uint8), shift), target, size)
-    assert target.tobytes() == expected
-
-
-@pytest.mark.parametrize("size", [1, 2, 4, 8])
-def test_shuffle_of_many_values(size: int) -> None:
-    values = np.random.default_rng(size).integers(0, 256, 100_003 * size, np.uint8)
-    target = np.empty_like(values)
-    shuffle(values, target, size)
-    assert target.tobytes() == oracles.shuffle(values.view(f"V{size}")).tobytes()
-
-
-def test_shuffle_of_what_does_not_fit() -> None:
-    for n, size in ((3, 2), (4, 0)):
-        with pytest.raises(ValueError, match="do not fill"):
-            shuffle(bytes(4), bytearray(n), size)
+from ds_format.kernels.hdf5.chunks import round_floats
 
 
 def bits_of(size: int) -> Any:

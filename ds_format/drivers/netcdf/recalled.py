@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from .format import PROPERTY, warn
 CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
+IDLE = 8
+"""Most memories of a kind of files that are kept for others."""
 _first = operator.itemgetter(0)
 PARENTS = frozenset(BOUNDS)
 """Attributes of a coordinate that name its bounds."""
@@ -111,23 +113,11 @@ class RecalledVariable(NamedTuple):
 class RecalledFile(NamedTuple):
     """The requested variables of a file, and the metadata of its dataset."""
 
-    variables: Iterable[RecalledVariable]
-    """Once, unless it is a list."""
-    positions: Iterable[Any]
-    """Where their values are, for `NativeValues.read_whole`; once, unless the variables are a list."""
+    variables: list[RecalledVariable]
+    positions: Sequence[Any]
+    """Where their values are, for `NativeValues.read_whole`."""
     entry: dict[str, Any]
     """Metadata of the dataset."""
-    may_be_packed: bool
-    """Whether one of them has packed numbers."""
-    meta: Mapping[str, dict[str, Any]] | None = None
-    """Metadata of these variables by their keys; None: those of a list of variables."""
-
-    def to_unpack(self, unpack: bool | None) -> dict[str, Mapping[str, Any]]:
-        """Return the variables that are unpacked; see `packing.entries_to_unpack`."""
-        if not self.may_be_packed or unpack is False:
-            return {}
-        meta = {each.key: each.entry() for each in self.variables} if self.meta is None else self.meta
-        return packing.entries_to_unpack(meta, unpack)
 
     def catalog(self, path: str) -> Catalog:
         """Return the catalog of the file; the path is for warnings."""
@@ -141,13 +131,14 @@ class RecalledFile(NamedTuple):
 class Memory(Generic[V]):
     """Metadata of the file before; for one call at a time. A subclass knows the form of headers."""
 
+    idle: ClassVar[list[Any]]
+    """Memories of this class that no call uses."""
+
     def __init__(self) -> None:
         self.variables: list[Any] = []
         """A `RecalledVariable` each; None: it depends on its values."""
         self.places: Sequence[V] | None = None
         """The variables of its header, of which it remembers all; otherwise None."""
-        self.may_be_packed = False
-        """Whether one of these has packed numbers."""
         self.joins: frozenset[str] = frozenset()
         """Dimensions along which characters are joined."""
         self.dimensions: Sequence[tuple[str, int, bool]] = ()
@@ -157,8 +148,9 @@ class Memory(Generic[V]):
         self.record: tuple[Any, Original] | None = None
         """Format, groups and types, and the settings of the file that its variables do not have."""
 
+    @staticmethod
     @abstractmethod
-    def is_same(self, place: V, known: V) -> bool:
+    def is_same(place: V, known: V) -> bool:
         """Return whether two files say the same of a variable, except for its shape and position.
 
         The dimensions of both files have the same names.
@@ -168,32 +160,43 @@ class Memory(Generic[V]):
     def dims(self, place: V) -> list[str]:
         """Return the names of the dimensions of a variable."""
 
+    @staticmethod
     @abstractmethod
-    def positions(self, header: Any) -> Sequence[Any]:
+    def positions(header: Any) -> Sequence[Any]:
         """Return where the values of the variables of a header are, as `NativeValues` takes it."""
 
     @abstractmethod
-    def described(self, place: V, position: Any) -> DescribedVariable:
+    def described(self, header: Any, place: V, position: Any) -> DescribedVariable:
         """Return the description of a variable. Its attributes may be changed, but not what is in them."""
 
+    @staticmethod
     @abstractmethod
-    def moved(self, variable: FileVariable, place: V, position: Any) -> FileVariable:
-        """Return a variable of the file before as it is in this file."""
-
-    @abstractmethod
-    def settings(self, header: Any) -> Any:
+    def settings(header: Any) -> Any:
         """Return format, groups and types of a file, in a form that can be compared."""
 
+    @staticmethod
     @abstractmethod
-    def file(self, header: Any) -> DescribedFile:
+    def file(header: Any) -> DescribedFile:
         """Return the description of a file without its variables."""
 
+    @staticmethod
     @abstractmethod
-    def attributes(self, header: Any) -> dict[str, Any]:
-        """Return the attributes of the dataset by their keys."""
+    def attributes(header: Any) -> dict[str, Any]:
+        """Return the attributes of the dataset by their keys. Those of the header may lose the marker."""
 
+    @classmethod
+    def are_alike(cls, header: Any, known: Any) -> bool:
+        """Return whether two headers may differ only in attributes of the dataset, and in shapes and positions."""
+        return (
+            header.dimensions == known.dimensions
+            and len(header.variables) == len(known.variables)
+            and cls.settings(header) == cls.settings(known)
+            and all(map(cls.is_same, header.variables, known.variables))
+        )
+
+    @classmethod
     def recall(
-        self, header: Any, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
+        cls, header: Any, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
     ) -> RecalledFile:
         """Return the variables of a file and their metadata, and remember them.
 
@@ -210,6 +213,16 @@ class Memory(Generic[V]):
             Whether variables may be those of earlier files, for `NativeValues.read_whole`, which takes their positions
             as an argument. They must then not be changed.
         """
+        try:
+            memory: Memory[V] = cls.idle.pop()
+        except IndexError:
+            memory = cls()
+        recalled = memory._recall(header, read_scalar, keys, lends)
+        if len(cls.idle) < IDLE:  # after an error it may remember parts of two files
+            cls.idle.append(memory)
+        return recalled
+
+    def _recall(self, header: Any, read_scalar: ReadScalar, keys: Collection[str] | None, lends: bool) -> RecalledFile:
         settings = self.settings(header)
         if (
             lends
@@ -224,9 +237,9 @@ class Memory(Generic[V]):
                 asked = [i for i, each in enumerate(found) if each.names_bounds or each.key in keys]
                 found, positions = [found[i] for i in asked], [positions[i] for i in asked]
         else:
-            found, positions, record = self._recall(header, settings, read_scalar, keys, lends)
+            found, positions, record = self._recall_each(header, settings, read_scalar, keys, lends)
             entry = dataset_entry(record, self.attributes(header))
-        return RecalledFile(found, positions, entry, self.may_be_packed)
+        return RecalledFile(found, positions, entry)
 
     def _remembers(self, places: Sequence[V]) -> bool:
         """Return whether these variables are the remembered ones, in the same shapes. The dimensions are the same."""
@@ -240,7 +253,7 @@ class Memory(Generic[V]):
         self.places = places
         return True
 
-    def _recall(
+    def _recall_each(
         self, header: Any, settings: Any, read_scalar: ReadScalar, keys: Collection[str] | None, lends: bool
     ) -> tuple[list[RecalledVariable], list[Any], Original]:
         """Return the variables one by one, where their values are, and the settings that they do not have."""
@@ -252,27 +265,25 @@ class Memory(Generic[V]):
         joins = self.find_joins(places)
         if joins != self.joins:
             self.variables, self.joins = [], joins
-        found, asked, uses, may_be_packed = [], [], Uses(), False
+        found, asked, uses = [], [], Uses()
         for i, (place, position) in enumerate(zip(places, self.positions(header), strict=True)):
             known: RecalledVariable | None = self.variables[i] if i < len(self.variables) else None
             # where the dimensions have other names, nothing is left in memory
             is_known = known is not None and self.is_same(place, known.place) and _has_same_length(place, known)
             is_same = is_same and is_known
-            each = known if known is not None and is_known else self._read(i, place, position, joins, read_scalar)
+            each = known if known is not None and is_known else self._read(i, header, place, position, read_scalar)
             uses.update(each.uses)
-            may_be_packed |= each.unpacked is not None
             if is_known and place.shape != each.variable.shape_in_file:
                 # `places` of this file stand for what is remembered, so its shapes are
-                each = self.variables[i] = each._replace(variable=self.moved(each.variable, place, position))
+                each = self.variables[i] = each._replace(variable=_moved(each.variable, place, position))
             if keys is None or each.names_bounds or each.key in keys:
                 if is_known and not lends:
-                    each = each._replace(variable=self.moved(each.variable, place, position))
+                    each = each._replace(variable=_moved(each.variable, place, position))
                 found.append(each)
                 asked.append(position)
         del self.variables[len(places) :]
         if not is_same or self.record is None or self.record[0] != settings:
             self.record = settings, Original(dataset_record(self.file(header), uses, self.unlimited))
-        self.may_be_packed = may_be_packed
         if len(self.variables) == len(places) and None not in self.variables:
             self.places = places
         return found, asked, self.record[1]
@@ -290,15 +301,13 @@ class Memory(Generic[V]):
             self.variables = []
         self.dimensions, self.names, self.unlimited = dimensions, names, unlimited
 
-    def _read(
-        self, i: int, place: V, position: Any, joins: frozenset[str], read_scalar: ReadScalar
-    ) -> RecalledVariable:
+    def _read(self, i: int, header: Any, place: V, position: Any, read_scalar: ReadScalar) -> RecalledVariable:
         """Return a variable and its metadata, and remember them unless they depend on its values."""
-        described = self.described(place, position)
-        variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
+        described = self.described(header, place, position)
+        variable, properties = read_variable(described, frozenset(self.unlimited), self.joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)
-        kept = recalled_variable(place, variable, properties)
+        kept = _recalled_variable(place, variable, properties)
         if i < MOST:
             is_own = variable.shape is None or "enum" in described.storage  # also in what the file says of it elsewhere
             by_value = not variable.shape and len(variable.sentinels) > 1
@@ -306,7 +315,16 @@ class Memory(Generic[V]):
         return kept
 
 
-def recalled_variable(place: HeaderVariable, variable: FileVariable, properties: dict[str, Any]) -> RecalledVariable:
+def _moved(variable: FileVariable, place: HeaderVariable, position: Any) -> FileVariable:
+    """Return a variable of the file before as it is in this file."""
+    shape = place.shape if variable.length is None else place.shape[:-1]
+    return FileVariable(
+        variable.name, variable.type, variable.kind, shape, variable.length, variable.size, variable.chunk,
+        variable.sentinels, variable.mark, variable.is_decoded, position, variable.sought, variable.growing,
+    )  # fmt: skip
+
+
+def _recalled_variable(place: HeaderVariable, variable: FileVariable, properties: dict[str, Any]) -> RecalledVariable:
     """Return a variable, which is at a place of the header, with its metadata."""
     stored = ReturnedForm(_finisher(variable, None), *_originals(variable, properties))
     unpacked = None

@@ -22,7 +22,7 @@ from .attributes import read_attribute
 from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
 from .catalog import FIELDS, read_catalog
 from .classic.check import variable_ends
-from .extents import Extent, find_extent, read_growing
+from .extents import find_extent, read_growing
 from .format import NetCDFWarning, warn
 
 
@@ -285,7 +285,7 @@ class NetCDFSource(LibrarySource):
     ):
         self._path = path_text(path)
         self._cached: FileVariable | None = None
-        self._extents: dict[str, Extent] = {}
+        self._extents: dict[str, tuple[int, ...] | None] = {}
         self._lease = Lease(self._path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
@@ -348,7 +348,7 @@ class NetCDFSource(LibrarySource):
 
         name, axes = variable.name, variable.growing
         if name not in self._extents:
-            self._extents[name] = find_extent(self._path, name, variable.place, axes, fetch)
+            self._extents[name] = find_extent(self._path, name)
         return read_growing(fetch, slices, self._extents[name], axes)
 
     def _release(self) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import compress, tee
-from operator import attrgetter
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.ma import nomask
@@ -21,11 +19,7 @@ from ...model.missing import settle
 from ..alike import Constant, StackedValues
 from ..base import Metadata, value_size
 from ..native import NativeValues
-from .recalled import RecalledFile, RecalledVariable, without_missing
-
-UNREAD = object()
-"""In place of an array."""
-_variable = attrgetter("variable")
+from .recalled import Memory, RecalledFile, RecalledVariable, without_missing
 
 
 class WholeFile:
@@ -42,6 +36,8 @@ class WholeFile:
     """
 
     __slots__ = ("body", "header", "values")
+    memory: ClassVar[type[Memory[Any]]]
+    """Remembers the metadata of such files."""
     header: Any
     values: NativeValues
 
@@ -50,17 +46,17 @@ class WholeFile:
         self.header = header
         self.values = values
 
-    @abstractmethod
     def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
         """Return variables and metadata; see `recalled.Memory.recall`."""
+        return self.memory.recall(self.header, self.values.scalar, keys, lends)
 
-    @abstractmethod
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of the dataset by their keys."""
+        return self.memory.attributes(self.header)
 
-    @abstractmethod
     def places(self) -> Sequence[Any]:
         """Return the places of all variables, for `NativeValues.read_whole`."""
+        return self.memory.positions(self.header)
 
     def stored(self, i: int) -> bytes | None:
         """Return the bytes of a variable, if equal bytes in another file mean equal values; None if it must be read."""
@@ -70,9 +66,9 @@ class WholeFile:
         """Return whether the bytes of a variable are those of a file that is alike."""
         return self.stored(i) == stored
 
-    @abstractmethod
     def is_alike(self, known: Any) -> bool:
         """Return whether only attributes of the dataset and values may differ from another file."""
+        return self.memory.are_alike(self.header, known.header)
 
     @abstractmethod
     def digest(self) -> int:
@@ -96,19 +92,27 @@ class WholeFile:
         """
         recalled = self.recall(None if full else keys, True)
         variables = recalled.variables
-        if not isinstance(variables, list) or any(each.names_bounds and each.unpacked for each in variables):
-            return self._dataset_in_turn(recalled, keys, full, unpack)
         asked = variables if keys is None else [each for each in variables if each.key in keys]
         places = recalled.positions
         if keys is not None:
             places = [place for each, place in zip(variables, places, strict=True) if each.key in keys]
         forms = [each.form(unpack) for each in asked]
-        values, left = self.read(asked, places, [form.finisher for form in forms], True)
+        finishers = [form.finisher for form in forms]
+        packed: Mapping[str, Any] = {}
+        if any(each.names_bounds and each.unpacked for each in variables):  # their packing applies to others, too
+            packed = packing.entries_to_unpack({each.key: each.entry() for each in variables}, unpack)
+            finishers = [
+                None if each.key in packed else finisher for each, finisher in zip(asked, finishers, strict=True)
+            ]
+        values, left = self.read(asked, places, finishers, True)
         dataset, entries = Dataset(), {}
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
             key = each.key
             entry = None if value is None else form.entry(each.variable, getattr(value, "_mask", nomask) is not nomask)
-            if i in left and form is each.unpacked and value is not None:
+            if key in packed:
+                entry = without_missing(packing.unpacked_meta(packed[key]))
+                value = None if value is None else packing.unpack(value, packed[key])
+            elif i in left and form is each.unpacked and value is not None:
                 value = packing.unpack(value, each.properties.copy())
             dataset[key] = as_masked(value) if i in left else value
             entries[key] = settle(without_missing(each.entry()), value) if entry is None else entry
@@ -123,45 +127,20 @@ class WholeFile:
     ) -> tuple[list[Any], Collection[int]]:
         """Return the values of variables; some as finishers make them, and those of the returned numbers as stored."""
         variables = [each.variable for each in asked]
-        found = self.values.read_small(variables, places, finishers, masked)
-        if found is None:
-            return [*self.values.read_each(variables, places)], range(len(variables))
-        values, left = found
+        values: list[Any] = [None] * len(asked)
+        left: Sequence[int] = range(len(asked))
+        if self.body.memory is not None:
+            values, left = self.values.read_small(variables, places, finishers, masked)
         if left:
             others = self.values.read_each([variables[i] for i in left], [places[i] for i in left])
             for i, value in zip(left, others, strict=True):
                 values[i] = value
         return values, left
 
-    def _dataset_in_turn(
-        self, recalled: RecalledFile, keys: Collection[str] | None, full: bool, unpack: bool | None
-    ) -> Dataset:
-        """Read a dataset variable by variable: of very many, or if the packing of one applies to another one."""
-        packed = recalled.to_unpack(unpack)
-        dataset = Dataset()
-        kept: Metadata = {}
-        for each, array in self._arrays(recalled, keys):
-            key = each.key
-            if array is UNREAD:
-                if full:
-                    kept[key] = without_missing(each.entry())
-                continue
-            if key in packed:
-                array = None if array is None else packing.unpack(array, packed[key])
-                kept[key] = without_missing(packing.unpacked_meta(packed[key]))
-            else:
-                kept[key] = settle(without_missing(each.entry()), array)
-            dataset[key] = as_masked(array)
-        kept[META] = recalled.entry
-        dataset[META] = kept
-        return dataset
-
     def arrays(self, limit: int) -> tuple[dict[str, Any], Metadata, int] | None:
         """Return arrays of all variables, their metadata, and the size of the arrays; see `Driver.read_small`."""
         recalled = self.recall(None, True)
         described, places = recalled.variables, recalled.positions
-        if not isinstance(described, list):
-            described, places = [*described], [*places]
         size = 0
         for each in described:
             if each.variable.shape is not None:
@@ -178,18 +157,6 @@ class WholeFile:
             meta[each.key] = settle(each.entry(), array) if entry is None else entry
         meta[META] = recalled.entry
         return arrays, meta, size
-
-    def _arrays(self, recalled: RecalledFile, keys: Collection[str] | None) -> Iterable[tuple[RecalledVariable, Any]]:
-        """Return variables and their values; `UNREAD` are those of variables that are not asked for."""
-        variables, places = recalled.variables, recalled.positions
-        if keys is None:
-            variables, read = tee(variables)  # they may exist only one at a time
-            return zip(variables, self.values.read_each(map(_variable, read), places), strict=True)
-        variables = [*variables]
-        asked = [each.key in keys for each in variables]
-        read = compress(variables, asked)
-        arrays = iter(self.values.read_each([*map(_variable, read)], [*compress(places, asked)]))
-        return [(each, next(arrays) if is_asked else UNREAD) for each, is_asked in zip(variables, asked, strict=True)]
 
 
 class WholeFileRow:

@@ -4,10 +4,6 @@ from typing import Any, final
 class Section: ...
 
 @final
-class TypedReader:
-    def __init__(self, codes: tuple[str, ...], numbers: Any) -> None: ...
-
-@final
 class Parser:
     def __init__(
         self,

@@ -23,14 +23,15 @@ from .items cimport (
     MAX_RANK, MAX_SIZE, Extent, Items, capacity, check_extents, count, listed, name, number, padded, take, type_number
 )
 
-cdef enum:
-    NC_CHAR = 2
-    NC_ATTRIBUTE = 12
-
-
 @cython.final
 cdef class Section:
     """The bytes of a variable in a header, from its name to its type, which the next file often repeats."""
+
+    cdef bytes raw
+    cdef str title
+    cdef tuple dims
+    cdef dict attributes
+    cdef uint32_t type
 
     cdef bint follows(self, Items* c) noexcept:
         """Return whether the next bytes of the header equal these, and step over them if so."""
@@ -39,76 +40,6 @@ cdef class Section:
             return False
         c.p += size
         return True
-
-
-@cython.final
-cdef class TypedReader:
-    """Reads attributes and variables, the items that have types.
-
-    Parameters
-    ----------
-    codes : tuple of str
-        NumPy kind and bytes of a value, by the number of the type.
-    numbers : callable or None
-        See `Parser`.
-    """
-
-    def __init__(self, tuple codes not None, numbers):
-        self.codes, self.numbers = codes, numbers
-        self.dtypes = [None] * len(codes)
-        for i, code in enumerate(codes):
-            self.sizes[i] = int(code[1:] or 1)
-
-    cdef dict attributes(self, Items* c):
-        cdef uint64_t n = listed(c, NC_ATTRIBUTE, 2 * c.width + 4), _
-        cdef dict found = {}
-        cdef str title
-        for _ in range(n):
-            title = name(c)
-            PyDict_SetItem(found, title, self._value(c))
-        if <uint64_t> PyDict_Size(found) != n:
-            raise EOFError
-        return found
-
-    cdef object _value(self, Items* c):
-        """Read type, count and values of an attribute."""
-        cdef uint32_t type_ = type_number(c)
-        cdef int size = self.sizes[type_]
-        cdef uint64_t n = count(c, size)
-        cdef const uint8_t* raw = padded(c, n * size)
-        if type_ == NC_CHAR:
-            while n and raw[n - 1] == 0:
-                n -= 1
-            return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
-        if self.numbers is not None:
-            return made_numbers(raw, <Py_ssize_t> n, n == 1, self.codes[type_], LITTLE_HOST, self.numbers)
-        dtype = self.dtypes[type_]
-        if dtype is None:
-            dtype = self.dtypes[type_] = dtype_of(self.codes[type_])
-        return numpy_numbers(raw, <Py_ssize_t> n, n == 1, dtype, size, LITTLE_HOST)
-
-    cdef Section section(self, Items* c, Section remembered, int width):
-        """Read a variable up to its type. Return the remembered section, which may be None, if its bytes are equal."""
-        cdef const uint8_t* start = c.p
-        cdef Section section
-        cdef uint64_t rank, i
-        cdef object one
-        if remembered is not None and remembered.follows(c):
-            return remembered
-        section = Section.__new__(Section)
-        section.title = name(c)
-        rank = count(c, width)
-        if rank > MAX_RANK:
-            raise EOFError
-        section.dims = PyTuple_New(<Py_ssize_t> rank)
-        for i in range(rank):
-            one = number(c, width)
-            Py_INCREF(one)
-            PyTuple_SET_ITEM(section.dims, i, one)
-        section.attributes = self.attributes(c)
-        section.type = type_number(c)
-        section.raw = PyBytes_FromStringAndSize(<const char*> start, c.p - start)
-        return section
 
 
 cdef dict copied(dict attributes):
@@ -121,8 +52,10 @@ cdef dict copied(dict attributes):
 
 
 cdef enum:
+    NC_CHAR = 2
     NC_DIMENSION = 10
     NC_VARIABLE = 11
+    NC_ATTRIBUTE = 12
     MAX_IDLE = 8  # lists of sections that are kept while no call uses them
     MAX_REMEMBERED = 256  # variables of a header that are remembered
     MAX_REMEMBERED_SIZE = 8192  # bytes of a variable that is remembered
@@ -151,16 +84,20 @@ cdef class Parser:
     cdef list narrow, wide
     cdef dict formats
     cdef tuple codes
-    cdef TypedReader reader
+    cdef list dtypes  # None: was not needed yet
+    cdef int sizes[16]
+    cdef object numbers
 
     def __init__(
         self, type dimension not None, type variable not None, type header not None, dict formats not None,
         tuple codes not None, numbers=None
     ):
         self.dimension, self.variable, self.header = dimension, variable, header
-        self.formats, self.codes = formats, codes
+        self.formats, self.codes, self.numbers = formats, codes, numbers
         self.narrow, self.wide = [], []
-        self.reader = TypedReader(codes, numbers)
+        self.dtypes = [None] * len(codes)
+        for i, code in enumerate(codes):
+            self.sizes[i] = int(code[1:] or 1)
 
     def parse(self, data, uint64_t file_size, bint share=False):
         """Read a header.
@@ -225,13 +162,13 @@ cdef class Parser:
         if lengths[0] == NULL:
             raise MemoryError
         dimensions = self._dimensions(c, n_dimensions, lengths[0], n_records)
-        attributes = self.reader.attributes(c)
+        attributes = self._attributes(c)
         n = listed(c, NC_VARIABLE, 4 * c.width + 8)
         extents[0] = <Extent*> malloc(capacity(c, n, 4 * c.width + 8) * sizeof(Extent))
         if extents[0] == NULL:
             raise MemoryError
         for i in range(n):
-            section = self.reader.section(c, <Section> memory[i] if i < <uint64_t> len(memory) else None, c.width)
+            section = self._section(c, <Section> memory[i] if i < <uint64_t> len(memory) else None, c.width)
             self._extent(c, section, n_dimensions, lengths[0], &extents[0][i], 4 if magic[3] == 1 else 8)
             sections.append(section)
             if i == <uint64_t> len(memory) and i < MAX_REMEMBERED:
@@ -254,6 +191,57 @@ cdef class Parser:
         fields = self.formats[magic[3]], tuple(dimensions), attributes, tuple(variables), c.p - c.start
         return tuple.__new__(self.header, fields)
 
+    cdef dict _attributes(self, Items* c):
+        cdef uint64_t n = listed(c, NC_ATTRIBUTE, 2 * c.width + 4), _
+        cdef dict found = {}
+        cdef str title
+        for _ in range(n):
+            title = name(c)
+            PyDict_SetItem(found, title, self._value(c))
+        if <uint64_t> PyDict_Size(found) != n:
+            raise EOFError
+        return found
+
+    cdef object _value(self, Items* c):
+        """Read type, count and values of an attribute."""
+        cdef uint32_t type_ = type_number(c)
+        cdef int size = self.sizes[type_]
+        cdef uint64_t n = count(c, size)
+        cdef const uint8_t* raw = padded(c, n * size)
+        if type_ == NC_CHAR:
+            while n and raw[n - 1] == 0:
+                n -= 1
+            return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
+        if self.numbers is not None:
+            return made_numbers(raw, <Py_ssize_t> n, n == 1, self.codes[type_], LITTLE_HOST, self.numbers)
+        dtype = self.dtypes[type_]
+        if dtype is None:
+            dtype = self.dtypes[type_] = dtype_of(self.codes[type_])
+        return numpy_numbers(raw, <Py_ssize_t> n, n == 1, dtype, size, LITTLE_HOST)
+
+    cdef Section _section(self, Items* c, Section remembered, int width):
+        """Read a variable up to its type. Return the remembered section, which may be None, if its bytes are equal."""
+        cdef const uint8_t* start = c.p
+        cdef Section section
+        cdef uint64_t rank, i
+        cdef object one
+        if remembered is not None and remembered.follows(c):
+            return remembered
+        section = Section.__new__(Section)
+        section.title = name(c)
+        rank = count(c, width)
+        if rank > MAX_RANK:
+            raise EOFError
+        section.dims = PyTuple_New(<Py_ssize_t> rank)
+        for i in range(rank):
+            one = number(c, width)
+            Py_INCREF(one)
+            PyTuple_SET_ITEM(section.dims, i, one)
+        section.attributes = self._attributes(c)
+        section.type = type_number(c)
+        section.raw = PyBytes_FromStringAndSize(<const char*> start, c.p - start)
+        return section
+
     cdef list _dimensions(self, Items* c, uint64_t n, uint64_t* lengths, uint64_t n_records):
         cdef list dimensions = []
         cdef set names = set()
@@ -275,7 +263,7 @@ cdef class Parser:
                      int begin_width) except -1:
         """Compute the size of a variable, and read its `begin`."""
         cdef uint64_t dim, i = 0
-        extent.size = self.reader.sizes[section.type]
+        extent.size = self.sizes[section.type]
         extent.is_record = False
         for one in section.dims:
             dim = one

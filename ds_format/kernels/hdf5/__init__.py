@@ -11,7 +11,7 @@ strings   references into the global heap → strings
 small     all variables of a small file in memory → arrays
 large     chunks of a large variable → their places in an array
 szip      bytes of the filter szip → values
-chunks    bytes of a chunk ↔ values of an array: the filters "shuffle" and LZF; rounding before compression
+chunks    bytes of a chunk → values: the filters "shuffle" and LZF; rounding before compression
 
 Declarations:
 

@@ -1,7 +1,6 @@
 """Whether two HDF5 files say the same, wherever their objects are. Then what was made of one holds for the other."""
 
-from cpython.dict cimport PyDict_GetItem
-from cpython.object cimport Py_EQ, PyObject
+from cpython.object cimport Py_EQ
 
 cdef extern from "Python.h":
     bint is_equal "PyObject_RichCompareBool"(object one, object other, int operation) except -1
@@ -55,54 +54,31 @@ cdef bint _is_alike(tuple one, tuple other) except -1:
 
 
 cdef bint _name_same_dimensions(list datasets, list known) except -1:
-    cdef Py_ssize_t i, n = len(datasets)
-    cdef dict numbers, known_numbers
+    cdef Py_ssize_t i
     cdef tuple one, other
-    for i in range(n):
+    for i in range(len(datasets)):
         one, other = <tuple> datasets[i], <tuple> known[i]
         if not is_equal(one[ADDRESS], other[ADDRESS], Py_EQ) or not is_equal(one[HIDDEN], other[HIDDEN], Py_EQ):
             break
     else:
         return True
-    numbers = {(<tuple> datasets[i])[ADDRESS]: i for i in range(n)}
-    known_numbers = {(<tuple> known[i])[ADDRESS]: i for i in range(n)}
-    for i in range(n):
-        one, other = <tuple> datasets[i], <tuple> known[i]
-        if not _are_same_hidden(<dict> one[HIDDEN], <dict> other[HIDDEN], numbers, known_numbers):
-            return False
-    return True
+    found = _numbered(datasets)
+    return found is not None and is_equal(found, _numbered(known), Py_EQ)
 
 
-cdef bint _are_same_hidden(dict hidden, dict known, dict numbers, dict known_numbers) except -1:
-    """Compare hidden attributes, with numbers of datasets for the addresses in DIMENSION_LIST."""
-    cdef PyObject* other
-    if len(hidden) != len(known):
-        return False
-    for name, value in hidden.items():
-        other = PyDict_GetItem(known, name)
-        if other == NULL:
-            return False
-        if name == "DIMENSION_LIST" and type(value) is tuple and type(<object> other) is tuple:
-            if not _are_same_lists(<tuple> value, <tuple> other, numbers, known_numbers):
-                return False
-        elif not is_equal(value, <object> other, Py_EQ):
-            return False
-    return True
-
-
-cdef bint _are_same_lists(tuple lists, tuple known, dict numbers, dict known_numbers) except -1:
-    cdef PyObject* one
-    cdef PyObject* other
-    cdef tuple axis, known_axis
-    cdef Py_ssize_t i, j
-    if len(lists) != len(known):
-        return False
-    for i in range(len(lists)):
-        axis, known_axis = <tuple> lists[i], <tuple> known[i]
-        if len(axis) != len(known_axis):
-            return False
-        for j in range(len(axis)):
-            one, other = PyDict_GetItem(numbers, axis[j]), PyDict_GetItem(known_numbers, known_axis[j])
-            if one == NULL or other == NULL or not is_equal(<object> one, <object> other, Py_EQ):
-                return False
-    return True
+cdef list _numbered(list datasets):
+    """Return hidden attributes, with numbers of datasets for the addresses in DIMENSION_LIST; None if one is of none."""
+    cdef dict numbers = {(<tuple> each)[ADDRESS]: i for i, each in enumerate(datasets)}
+    cdef dict hidden
+    cdef list every = []
+    for each in datasets:
+        hidden = <dict> (<tuple> each)[HIDDEN]
+        lists = hidden.get("DIMENSION_LIST")
+        if type(lists) is tuple:
+            try:
+                lists = [[numbers[address] for address in axis] for axis in <tuple> lists]
+            except KeyError:
+                return None
+            hidden = {**hidden, "DIMENSION_LIST": lists}
+        every.append(hidden)
+    return every

@@ -1,10 +1,9 @@
 """Chunks that an index lists, and B-trees of version 1, the index that most files have."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcmp
 
-from .known cimport Known, check, count_visit, find, lack, u16, u32, u64
+from .known cimport Known, check, count_visit, find, grown, lack, u16, u32, u64
 
 cdef enum:
     MAX_RANK = 32  # H5S_MAX_RANK
@@ -58,7 +57,6 @@ cdef inline int add(Known* k, Chunks* c, const uint64_t* position, uint64_t offs
     cdef uint64_t number = 0
     cdef bint is_whole = True
     cdef int axis
-    cdef void* moved
     for axis in range(c.rank):
         if position[axis] >= c.grid[axis]:
             return 0
@@ -71,10 +69,7 @@ cdef inline int add(Known* k, Chunks* c, const uint64_t* position, uint64_t offs
     c.stored += size
     check(k, c.stored <= k.size, b"chunk", offset, b"all chunks take more bytes than the file has")
     if c.n == c.room:
-        moved = realloc(c.entries, (2 * c.room + 4) * sizeof(Entry))
-        if moved == NULL:
-            raise MemoryError
-        c.entries, c.room = <Entry*> moved, 2 * c.room + 4
+        c.entries = <Entry*> grown(c.entries, &c.room, sizeof(Entry))
     c.entries[c.n] = Entry(<int64_t> number, offset, size, mask)
     c.n += 1
     return 0

@@ -5,18 +5,7 @@ from typing_extensions import Buffer
 
 _Buffer = Buffer | NDArray[Any]
 
-def place(
-    chunk: _Buffer,
-    shape: _Buffer,
-    target: _Buffer,
-    target_shape: _Buffer,
-    part: _Buffer,
-    size: int,
-    shuffled: bool,
-    swapped: bool,
-) -> None: ...
 def unshuffle(source: _Buffer, target: _Buffer, size: int) -> None: ...
-def shuffle(source: _Buffer, target: _Buffer, size: int) -> None: ...
 def decode_lzf(source: _Buffer, target: _Buffer) -> int: ...
 def round_floats(
     values: _Buffer, target: _Buffer, starts: _Buffer, below: _Buffer, above: _Buffer, kept: _Buffer

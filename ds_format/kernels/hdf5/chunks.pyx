@@ -1,79 +1,12 @@
-"""Chunks: the filters "shuffle" and LZF, values at their positions in an array, and the rounding of floats.
+"""Chunks: the filters "shuffle" and LZF, and the rounding of floats.
 
-A shuffled chunk of N values has the first bytes of all of them, then the second ones, and so on. To put these together
-and to copy values to where they belong is one pass, in which the order of bytes costs nothing either.
+A shuffled chunk of N values has the first bytes of all of them, then the second ones, and so on.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from .placing cimport MAX_RANK, Form, check_part, count_shuffled, join, product, put_part
-
-cdef extern from *:
-    """
-    #include <stddef.h>
-    #if defined(__SSE2__) && !defined(DS_FORMAT_PLAIN)
-    #include <emmintrin.h>
-    #define DS_LOAD(p) _mm_loadu_si128((const __m128i *)(p))
-    #define DS_STORE(p, v) _mm_storeu_si128((__m128i *)(p), v)
-    static inline __m128i ds_even(__m128i a, __m128i b) {
-        const __m128i low = _mm_set1_epi16(0xff);
-        return _mm_packus_epi16(_mm_and_si128(a, low), _mm_and_si128(b, low));
-    }
-    static inline __m128i ds_odd(__m128i a, __m128i b) {
-        return _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8));
-    }
-    /* Each takes apart whole groups of 16 values, and returns the first one that is left. */
-    static ptrdiff_t ds_apart2(const unsigned char *p, unsigned char *to, ptrdiff_t n) {
-        ptrdiff_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 32, to += 16) {
-            __m128i a = DS_LOAD(p), b = DS_LOAD(p + 16);
-            DS_STORE(to, ds_even(a, b));
-            DS_STORE(to + n, ds_odd(a, b));
-        }
-        return i;
-    }
-    /* Takes apart 16 values of 4 bytes; `step` leads from their first bytes to their second ones. */
-    static inline void ds_quarters(__m128i a, __m128i b, __m128i c, __m128i d, unsigned char *to, ptrdiff_t step) {
-        __m128i even = ds_even(a, b), more = ds_even(c, d), odd = ds_odd(a, b), rest = ds_odd(c, d);
-        DS_STORE(to, ds_even(even, more));
-        DS_STORE(to + step, ds_even(odd, rest));
-        DS_STORE(to + 2 * step, ds_odd(even, more));
-        DS_STORE(to + 3 * step, ds_odd(odd, rest));
-    }
-    static ptrdiff_t ds_apart4(const unsigned char *p, unsigned char *to, ptrdiff_t n) {
-        ptrdiff_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 64, to += 16)
-            ds_quarters(DS_LOAD(p), DS_LOAD(p + 16), DS_LOAD(p + 32), DS_LOAD(p + 48), to, n);
-        return i;
-    }
-    static ptrdiff_t ds_apart8(const unsigned char *p, unsigned char *to, ptrdiff_t n) {
-        ptrdiff_t i;
-        for (i = 0; i + 16 <= n; i += 16, p += 128, to += 16) {
-            __m128i even[4], odd[4];
-            int k;
-            for (k = 0; k < 4; k++) {
-                __m128i a = DS_LOAD(p + 32 * k), b = DS_LOAD(p + 32 * k + 16);
-                even[k] = ds_even(a, b), odd[k] = ds_odd(a, b);
-            }
-            ds_quarters(even[0], even[1], even[2], even[3], to, 2 * n);
-            ds_quarters(odd[0], odd[1], odd[2], odd[3], to + n, 2 * n);
-        }
-        return i;
-    }
-    static ptrdiff_t ds_apart(const unsigned char *from, unsigned char *to, ptrdiff_t n, int size) {
-        return size == 2 ? ds_apart2(from, to, n)
-             : size == 4 ? ds_apart4(from, to, n)
-             : size == 8 ? ds_apart8(from, to, n) : 0;
-    }
-    #else
-    static ptrdiff_t ds_apart(const unsigned char *from, unsigned char *to, ptrdiff_t n, int size) {
-        (void)from; (void)to; (void)n; (void)size;
-        return 0;
-    }
-    #endif
-    """
-    Py_ssize_t take_apart "ds_apart"(const uint8_t* source, uint8_t* to, Py_ssize_t n, int size) noexcept nogil
+from .placing cimport Form, join
 
 ctypedef fused bits:
     uint32_t
@@ -83,53 +16,6 @@ cdef enum:  # of LZF
     LITERALS = 32  # codes below are one less than the number of literal bytes
     LONG = 7  # lengths from here on have another byte
     LEAST = 2  # bytes that every copy has in addition
-
-
-def place(
-    const uint8_t[::1] chunk not None, const int64_t[::1] shape not None, uint8_t[::1] target not None,
-    const int64_t[::1] target_shape not None, const int64_t[::1] part not None, int size, bint shuffled, bint swapped,
-):
-    """Copy a part of a chunk to its place in an array.
-
-    Parameters
-    ----------
-    chunk : (n * size,) uint8
-        The bytes of n values in C order.
-    shape : (R,) int64
-        Shape of the chunk; R is at most 32.
-    target : (m * size,) uint8
-        Out: the bytes of an array in C order.
-    target_shape : (R,) int64
-        Shape of the array.
-    part : (3 * R,) int64
-        Along each axis, the first value of the chunk; then how many; then where they belong in the array.
-    size : int
-        Bytes per value: 1, 2, 4 or 8 if values are swapped.
-    shuffled : bool
-        Whether the chunk has the first bytes of all values, then the second ones, and so on.
-    swapped : bool
-        Whether values are in the other byte order than in the array.
-
-    Raises
-    ------
-    ValueError
-        If a part is not inside of the chunk or the array, if lengths do not fit each other, or for another `size`.
-    """
-    cdef int rank = <int> min(shape.shape[0], MAX_RANK + 1), axis
-    cdef int64_t n = size, m = size
-    if size < 1 or (swapped and size not in (1, 2, 4, 8)):
-        raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes, or values that are not swapped")
-    if not 0 < rank <= MAX_RANK or target_shape.shape[0] != rank or part.shape[0] != 3 * rank:
-        raise ValueError(f"axes: found {shape.shape[0]}, {target_shape.shape[0]} and {part.shape[0]} / 3")
-    for axis in range(rank):
-        n, m = product(n, shape[axis], chunk.shape[0]), product(m, target_shape[axis], target.shape[0])
-    if n != chunk.shape[0] or m != target.shape[0]:
-        raise ValueError(f"{chunk.shape[0]} and {target.shape[0]} bytes do not fit the shapes")
-    check_part(&part[0], &shape[0], &target_shape[0], rank)
-    if n and m:
-        with nogil:
-            put_part(&chunk[0], &shape[0], &target[0], &target_shape[0], &part[0], rank,
-                     Form(n // size, size, shuffled, swapped), NULL)
 
 
 def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):
@@ -149,45 +35,15 @@ def unshuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, 
     ValueError
         If the lengths differ, or the size is not positive.
     """
-    cdef Py_ssize_t n = count_shuffled(source, target, size)
+    cdef Py_ssize_t n
+    if source.shape[0] != target.shape[0] or size < 1:
+        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
+    n = source.shape[0] // size
     if n:
         with nogil:
             join(&source[0], &target[0], n, Form(n, size, True, False))
     if source.shape[0] > n * size:
         memcpy(&target[n * size], &source[n * size], source.shape[0] - n * size)
-
-
-def shuffle(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):
-    """Put the first bytes of all values together, then the second ones, and so on.
-
-    Parameters
-    ----------
-    source : (n,) uint8
-        The bytes of less than one value, at the end, are not shuffled.
-    target : (n,) uint8
-        Out.
-    size : int
-        Bytes of a value.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, or the size is not positive.
-    """
-    cdef Py_ssize_t n = count_shuffled(source, target, size)
-    if n:
-        with nogil:
-            _shuffle(&source[0], &target[0], n, size)
-    if source.shape[0] > n * size:
-        memcpy(&target[n * size], &source[n * size], source.shape[0] - n * size)
-
-
-cdef void _shuffle(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
-    cdef Py_ssize_t first = take_apart(source, target, n, size), i
-    cdef int k
-    for i in range(first, n):
-        for k in range(size):
-            target[k * n + i] = source[i * size + k]
 
 
 def decode_lzf(const uint8_t[::1] source not None, uint8_t[::1] target not None):

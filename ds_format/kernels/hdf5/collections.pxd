@@ -1,11 +1,11 @@
 """Collections of the global heap, which hold values of variable length."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memmove
 
 from .heaps cimport Bytes
-from .known cimport Known, check, count_visit, signed, u16, u32, u64
+from .known cimport Known, check, count_visit, grown, signed, u16, u32, u64
 
 cdef enum:
     LEAST_COLLECTION = 4096  # bytes: H5HG_MINSIZE
@@ -65,7 +65,6 @@ cdef inline Collection* _collection(Known* k, Collections* c, uint64_t address) 
     """Return a collection, which is read once."""
     cdef Py_ssize_t low = 0, high = c.n, middle
     cdef Collection new
-    cdef void* moved
     if c.n and c.items[c.last].address == address:
         return &c.items[c.last]
     while low < high:
@@ -76,10 +75,7 @@ cdef inline Collection* _collection(Known* k, Collections* c, uint64_t address) 
             high = middle
     if low == c.n or c.items[low].address != address:
         if c.n == c.room:
-            moved = realloc(c.items, (2 * c.room + 4) * sizeof(Collection))
-            if moved == NULL:
-                raise MemoryError
-            c.items, c.room = <Collection*> moved, 2 * c.room + 4
+            c.items = <Collection*> grown(c.items, &c.room, sizeof(Collection))
         new.address = address
         _read(k, &new)
         memmove(&c.items[low + 1], &c.items[low], (c.n - low) * sizeof(Collection))

@@ -1,12 +1,9 @@
 """Object headers, versions 1 and 2: their messages, those of continuation blocks included."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
-from libc.string cimport memcmp
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memset
 
-from .known cimport (
-    Known, bytes_at, check, check_later, count_visit, note_unusual, u16, u32, u64, unusual, wide,
-)
+from .known cimport Known, bytes_at, check, check_sum, count_visit, grown, note_unusual, u16, u32, u64, unusual, wide
 
 cdef enum:
     MAX_BLOCKS = 4096
@@ -50,6 +47,7 @@ cdef struct Message:
 cdef struct Header:
     Message* messages
     Py_ssize_t n, room
+    int32_t[N_MESSAGES] first  # number of the first message of each type, or -1
     uint64_t address
     int n_blocks
     uint8_t version
@@ -64,6 +62,7 @@ cdef inline int read_header(Known* k, uint64_t address, Header* h) except -1:
     cdef Py_ssize_t i = 0
     cdef Message* m
     h.n, h.n_blocks, h.address, h.flags = 0, 1, address, 0
+    memset(h.first, 0xFF, sizeof(h.first))
     if memcmp(p, b"OHDR", 4) == 0:
         if p[4] != 2:
             unusual(k, b"an object header of an unknown version", address)
@@ -74,7 +73,7 @@ cdef inline int read_header(Known* k, uint64_t address, Header* h) except -1:
         size += width
         check(k, length <= k.size, b"object header", address, b"it does not end within the file")
         p = bytes_at(k, address, size + length + 4, b"object header")
-        check_later(k, p, size + length, b"object header", address)
+        check_sum(k, p, size + length, b"object header", address)
     else:
         check(k, p[0] == 1, b"object header", address, b"it has another signature")
         h.version, size, length = 1, 16, u32(p + 8)
@@ -103,7 +102,7 @@ cdef inline int read_continuation(Known* k, Header* h, const Message* m) except 
     check(k, size >= 8, b"object header continuation", address, b"it is too short")
     p = bytes_at(k, address, size, b"object header continuation")
     check(k, memcmp(p, b"OCHK", 4) == 0, b"object header continuation", address, b"it has another signature")
-    check_later(k, p, size - 4, b"object header continuation", address)
+    check_sum(k, p, size - 4, b"object header continuation", address)
     return take_messages(k, h, p + 4, size - 8, address + 4)
 
 
@@ -113,7 +112,8 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
     cdef Message* m
     while size >= head:
         if h.n == h.room:
-            more_room(k, h)
+            check(k, h.n < MAX_MESSAGES, b"object header", h.address, b"it has too many messages")
+            h.messages = <Message*> grown(h.messages, &h.room, sizeof(Message))
         m = &h.messages[h.n]
         if h.version == 1:
             if u16(p) >= N_MESSAGES:
@@ -126,7 +126,10 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
             m.order = u16(p + 4) if h.flags & TRACKED else 0
         check(k, n <= size - head, b"object header", h.address, b"a message does not end within its block")
         m.data, m.address, m.size = p + head, address + head, n
-        if m.type >= N_MESSAGES and m.flags & MUST_KNOW:
+        if m.type < N_MESSAGES:
+            if h.first[m.type] < 0:
+                h.first[m.type] = <int32_t> h.n
+        elif m.flags & MUST_KNOW:
             note_unusual(k, b"a message that must be understood is of an unknown type", m.address)
         h.n += m.type != 0  # a gap
         p += head + n
@@ -135,23 +138,9 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
     return 0
 
 
-cdef inline int more_room(Known* k, Header* h) except -1:
-    cdef void* moved
-    check(k, h.n < MAX_MESSAGES, b"object header", h.address, b"it has too many messages")
-    moved = realloc(h.messages, (2 * h.room + 32) * sizeof(Message))
-    if moved == NULL:
-        raise MemoryError
-    h.messages, h.room = <Message*> moved, 2 * h.room + 32
-    return 0
-
-
 cdef inline Message* find_message(Header* h, uint8_t type) noexcept:
     """Return the first message of a type; NULL: there is none."""
-    cdef Py_ssize_t i
-    for i in range(h.n):
-        if h.messages[i].type == type:
-            return &h.messages[i]
-    return NULL
+    return &h.messages[h.first[type]] if h.first[type] >= 0 else NULL
 
 
 cdef inline int check_shared(Known* k, const char* what, uint64_t address) except -1:

@@ -5,7 +5,7 @@ from libc.stdlib cimport free
 
 from .headers cimport SHARED, Message
 from .known cimport (
-    UNDEFINED, Known, bytes_at, check, check_later, expect, is_seen, log2_of, signed, u16, u32, u64, unusual, wide,
+    UNDEFINED, Known, bytes_at, check, check_sum, expect, is_seen, log2_of, signed, u16, u32, u64, unusual, wide,
 )
 from .trees cimport TREE_SIZE, Records, read_tree
 
@@ -54,7 +54,7 @@ cdef inline int open_heap(Known* k, uint64_t address, Heap* heap) except -1:
     if u16(p + 7) != 0:
         unusual(k, b"a heap with filters", address)
     p = signed(k, address, HEAP_SIZE, b"FRHP", 0, b"fractal heap")
-    check_later(k, p, HEAP_SIZE - 4, b"fractal heap", address)
+    check_sum(k, p, HEAP_SIZE - 4, b"fractal heap", address)
     heap.address, heap.huge_tree, heap.root = address, u64(p + 22), u64(p + 132)
     heap.id_size, heap.width, heap.rows = u16(p + 5), u16(p + 110), u16(p + 140)
     heap.first, heap.max_direct, heap.has_sums = u64(p + 112), u64(p + 120), p[9] & 2 != 0
@@ -134,7 +134,7 @@ cdef inline const uint8_t* _indirect_block(Known* k, Heap* heap, uint64_t addres
     cdef uint64_t head = 13 + heap.offset_size, size = head + 8 * rows * heap.width + 4
     cdef const uint8_t* p = signed(k, address, size, b"FHIB", 0, b"fractal heap block")
     if not is_seen(k, address):
-        check_later(k, p, size - 4, b"fractal heap block", address)
+        check_sum(k, p, size - 4, b"fractal heap block", address)
     _check_block(k, heap, p, address, base)
     return p + head
 
@@ -143,7 +143,7 @@ cdef inline const uint8_t* _block(Known* k, Heap* heap, uint64_t address, uint64
     """Return a block of objects."""
     cdef const uint8_t* p = signed(k, address, size, b"FHDB", 0, b"fractal heap block")
     if heap.has_sums and not is_seen(k, address):
-        check_later(k, p, size, b"fractal heap block", address, 13 + heap.offset_size)
+        check_sum(k, p, size, b"fractal heap block", address, 13 + heap.offset_size)
     _check_block(k, heap, p, address, base)
     return p
 

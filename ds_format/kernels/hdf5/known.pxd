@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
 from ..common.words cimport LITTLE_HOST, load_u64, swap_word
-from .lookup3 cimport Sum, lookup3_all, lookup3_but
+from .lookup3 cimport lookup3
 
 cdef extern from *:
     """
@@ -26,7 +26,6 @@ cdef enum Fault:
     MISMATCH  # a checksum differs
 
 cdef enum:
-    N_PENDING = 32
     LEAST = 512  # bytes that are asked for at least, since a structure tells its size in its first bytes
 
 
@@ -39,11 +38,6 @@ cdef struct Segment:
 cdef struct Range:
     uint64_t start
     uint64_t end
-
-
-cdef struct Place:
-    const char* what
-    uint64_t address
 
 
 cdef struct Known:
@@ -63,25 +57,15 @@ cdef struct Known:
     uint64_t expected
     Range* needed
     Py_ssize_t n_needed, room
-    Sum[N_PENDING] pending  # checksums that are compared later
-    Place[N_PENDING] places
-    int n_pending
     uint64_t* seen  # addresses of structures whose checksums were compared, by their hash; 0: none
     size_t n_seen, n_slots  # the latter a power of two
 
 
 cdef inline int fail(Known* k, Fault fault, const char* what, uint64_t address, const char* reason,
                      uint64_t found=0, uint64_t expected=0) except -1:
-    """Note a fault, and raise. A wrong checksum goes before all other faults."""
-    if fault > LACKING and k.n_pending:
-        compare_sums(k)
+    """Note a fault, and raise."""
     k.fault, k.what, k.address, k.reason, k.found, k.expected = fault, what, address, reason, found, expected
     raise EOFError
-
-
-cdef inline int damaged(Known* k, const char* what, uint64_t address, const char* reason, uint64_t found=0,
-                        uint64_t expected=0) except -1:
-    return fail(k, DAMAGED, what, address, reason, found, expected)
 
 
 cdef inline int unusual(Known* k, const char* reason, uint64_t address=0) except -1:
@@ -96,9 +80,20 @@ cdef inline void note_unusual(Known* k, const char* reason, uint64_t address=0) 
         k.odd, k.odd_address = reason, address
 
 
-cdef inline bint can_go_on(const Known* k) noexcept:
-    """Return whether what follows a structure may be read although there is a fault in it."""
-    return k.fault <= UNUSUAL
+cdef inline int go_on(const Known* k) except -1:
+    """Return if what follows a structure may be read although there is a fault in it; otherwise raise again."""
+    if k.fault > UNUSUAL:
+        raise EOFError
+    return 0
+
+
+cdef inline void* grown(void* items, Py_ssize_t* room, size_t size) except NULL:
+    """Return an array of items of a size, moved to where there is room for more."""
+    cdef void* moved = realloc(items, (2 * room[0] + 16) * size)
+    if moved == NULL:
+        raise MemoryError
+    room[0] = 2 * room[0] + 16
+    return moved
 
 
 cdef inline int check(Known* k, bint is_right, const char* what, uint64_t address, const char* reason) except -1:
@@ -107,12 +102,8 @@ cdef inline int check(Known* k, bint is_right, const char* what, uint64_t addres
 
 cdef inline int lack(Known* k, uint64_t start, uint64_t size) except -1:
     """Note bytes that are needed, which are in the file."""
-    cdef void* moved
     if k.n_needed == k.room:
-        moved = realloc(k.needed, (2 * k.room + 8) * sizeof(Range))
-        if moved == NULL:
-            raise MemoryError
-        k.needed, k.room = <Range*> moved, 2 * k.room + 8
+        k.needed = <Range*> grown(k.needed, &k.room, sizeof(Range))
     k.needed[k.n_needed] = Range(start, min(start + max(size, <uint64_t> LEAST), k.size))
     k.n_needed += 1
     return 0
@@ -226,34 +217,9 @@ cdef inline int check_sum(Known* k, const uint8_t* data, uint64_t size, const ch
     """Compare a checksum, which is behind `size` bytes, or in them from `hole` on."""
     cdef uint32_t expected = u32(data + (size if hole < 0 else hole)), found
     count_visit(k, size, what, address)
-    found = lookup3_but(data, size, hole)
+    found = lookup3(data, size, hole)
     if found != expected:
         fail(k, MISMATCH, what, address, b"checksum", found, expected)
-    return 0
-
-
-cdef inline int check_later(Known* k, const uint8_t* data, uint64_t size, const char* what, uint64_t address,
-                            int hole=-1) except -1:
-    """Compare a checksum together with others, which is faster; see `check_sum`. `compare_sums` has to follow."""
-    count_visit(k, size, what, address)
-    if k.n_pending == N_PENDING:
-        compare_sums(k)
-    k.pending[k.n_pending] = Sum(data, size, hole, 0)
-    k.places[k.n_pending] = Place(what, address)
-    k.n_pending += 1
-    return 0
-
-
-cdef inline int compare_sums(Known* k) except -1:
-    """Compare the checksums that were left for later."""
-    cdef int n = k.n_pending, i
-    cdef uint32_t expected
-    k.n_pending = 0
-    lookup3_all(k.pending, n)
-    for i in range(n):
-        expected = u32(k.pending[i].data + (k.pending[i].size if k.pending[i].hole < 0 else k.pending[i].hole))
-        if k.pending[i].found != expected:
-            fail(k, MISMATCH, k.places[i].what, k.places[i].address, b"checksum", k.pending[i].found, expected)
     return 0
 
 

@@ -1,14 +1,14 @@
 """Links of a group: in messages, in a heap, or in a symbol table."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memchr, memcmp
 
 from .headers cimport LINK, LINK_INFO, SHARED, SYMBOL_TABLE, Header, Message
 from .heaps cimport HEAP_SIZE, Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
-    UNDEFINED, Known, bytes_at, can_go_on, check, count_visit, expect, is_seen, note_unusual, signed, u16, u32, u64,
-    unusual, wide,
+    UNDEFINED, Known, bytes_at, check, count_visit, expect, go_on, grown, is_seen, note_unusual, signed, u16, u32,
+    u64, unusual, wide,
 )
 from .trees cimport Records, read_tree
 
@@ -39,12 +39,8 @@ cdef struct Links:
 
 
 cdef inline int add_link(Links* links, Link link) except -1:
-    cdef void* moved
     if links.n == links.room:
-        moved = realloc(links.items, (2 * links.room + 16) * sizeof(Link))
-        if moved == NULL:
-            raise MemoryError
-        links.items, links.room = <Link*> moved, 2 * links.room + 16
+        links.items = <Link*> grown(links.items, &links.room, sizeof(Link))
     links.items[links.n] = link
     links.n += 1
     return 0
@@ -147,18 +143,12 @@ cdef inline int _read_dense(Known* k, const Message* m, Links* links) except -1:
     records.owned = NULL
     try:
         read_tree(k, tree_address, NAME_TREE, 11, &records)
-        i = 0
-        while i < records.n:
+        for i in range(records.n):
             try:
-                while i < records.n:
-                    heap_object(k, &heap, records.data + 11 * i + 4, &found)
-                    _read_link(k, found.data, found.size, found.address, links)
-                    i += 1
+                heap_object(k, &heap, records.data + 11 * i + 4, &found)
+                _read_link(k, found.data, found.size, found.address, links)
             except EOFError:
-                # other blocks may be lacking, too
-                if not can_go_on(k):
-                    raise
-                i += 1
+                go_on(k)  # other blocks may be lacking, too
     finally:
         free(records.owned)
         close_heap(&heap)

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memchr, memcmp
 
 from .datasets cimport CHUNKED, VIRTUAL, Layout, read_fill, read_layout
@@ -19,8 +19,7 @@ from .headers cimport (
 )
 from .heaps cimport Bytes, Heap, close_heap, heap_object, open_dense
 from .known cimport (
-    SHORT, UNDEFINED, Known, bytes_at, can_go_on, check, check_sum, compare_sums, fail, note_unusual, u32, u64,
-    unusual,
+    SHORT, UNDEFINED, Known, bytes_at, check, check_sum, fail, go_on, grown, note_unusual, u32, u64, unusual,
 )
 from .links cimport Link, Links, read_links
 from .segments cimport Segments
@@ -42,7 +41,6 @@ cdef enum:
     IDLE = 8  # most readers that are kept for others
 
 cdef tuple KINDS = ("compact", "contiguous", "chunked", "unusual")
-cdef object UNLIMITED = -1
 cdef tuple INDEXES = ("btree1", "single", "implicit", "fixed", "extensible", "btree2")
 
 
@@ -86,12 +84,9 @@ cdef class Reader:
         self.k = k
         self.groups, self.datasets, self.types, self.links, self.seen, self.is_ordered = [], [], [], [], set(), True
         try:
-            try:
-                self._group("", self._root(), -1, 0)
-            except EOFError:
-                if not can_go_on(k):
-                    raise
-            compare_sums(k)
+            self._group("", self._root(), -1, 0)
+        except EOFError:
+            go_on(k)
         finally:
             found = self.groups, self.datasets, self.types, self.is_ordered, self.links, known.oddity()
             self.groups = self.datasets = self.types = self.links = self.seen = None
@@ -159,31 +154,23 @@ cdef class Reader:
             try:
                 read_links(k, &self.header, &links)
             except EOFError:
-                if not can_go_on(k):
-                    raise
+                go_on(k)
             self.is_ordered &= links.is_tracked
             attributes = self._attributes()
             found = name, address, order, attributes.usual, attributes.strings, attributes.hidden
             self.groups.append(_record(self.group_record, found))
-            i = 0
-            while i < links.n:
+            for i in range(links.n):
                 try:
-                    while i < links.n:
-                        self._link(name, &links.items[i], links.is_tracked, inner)
-                        i += 1
+                    self._link(name, &links.items[i], links.is_tracked, inner)
                 except EOFError:
-                    # others may lack bytes, too: these are read together
-                    if not can_go_on(k):
-                        raise
-                    i += 1
+                    go_on(k)  # others may lack bytes, too: these are read together
         finally:
             free(links.items)
         for one in inner:
             try:
                 self._group(one[0], one[1], one[2], depth + 1)
             except EOFError:
-                if not can_go_on(k):
-                    raise
+                go_on(k)
         return 0
 
     cdef int _link(self, str group, const Link* link, bint is_tracked, list inner) except -1:
@@ -290,23 +277,17 @@ cdef class Reader:
                 try:
                     self._dense(m)
                 except EOFError:
-                    if not can_go_on(k):
-                        raise
+                    go_on(k)
         if h.flags & TRACKED:
             for i in range(1, self.n_items):
                 is_sorted &= self.items[i].order > self.items[i - 1].order
             if not is_sorted:
                 qsort(self.items, self.n_items, sizeof(Item), &_by_order)
-        i = 0
-        while i < self.n_items:
+        for i in range(self.n_items):
             try:
-                while i < self.n_items:
-                    self.values.attribute(k, self.items[i].data, self.items[i].size, self.items[i].address, found)
-                    i += 1
+                self.values.attribute(k, self.items[i].data, self.items[i].size, self.items[i].address, found)
             except EOFError:
-                if not can_go_on(k):
-                    raise
-                i += 1
+                go_on(k)
         self.values.finish(found)
         if not self.values.netcdf and not h.flags & TRACKED:
             found.usual = dict(sorted(found.usual.items()))
@@ -315,12 +296,8 @@ cdef class Reader:
         return found
 
     cdef int _add(self, uint64_t order, const uint8_t* data, uint64_t size, uint64_t address) except -1:
-        cdef void* moved
         if self.n_items == self.room:
-            moved = realloc(self.items, (2 * self.room + 32) * sizeof(Item))
-            if moved == NULL:
-                raise MemoryError
-            self.items, self.room = <Item*> moved, 2 * self.room + 32
+            self.items = <Item*> grown(self.items, &self.room, sizeof(Item))
         self.items[self.n_items] = Item(order, address, data, size)
         self.n_items += 1
         return 0
@@ -338,22 +315,17 @@ cdef class Reader:
         records.owned = NULL
         try:
             read_tree(k, tree_address, NAME_TREE, RECORD, &records)
-            i = 0
-            while i < records.n:
+            for i in range(records.n):
+                record = records.data + RECORD * i
                 try:
-                    while i < records.n:
-                        record = records.data + RECORD * i
-                        if record[8] & SHARED:
-                            check_shared(k, b"B-tree of attributes", tree_address)
-                            note_unusual(k, b"a shared attribute", tree_address)
-                        else:
-                            heap_object(k, &heap, record, &one)
-                            self._add(u32(record + 9), one.data, one.size, one.address)
-                        i += 1
+                    if record[8] & SHARED:
+                        check_shared(k, b"B-tree of attributes", tree_address)
+                        note_unusual(k, b"a shared attribute", tree_address)
+                    else:
+                        heap_object(k, &heap, record, &one)
+                        self._add(u32(record + 9), one.data, one.size, one.address)
                 except EOFError:
-                    if not can_go_on(k):
-                        raise
-                    i += 1
+                    go_on(k)
         finally:
             free(records.owned)
             close_heap(&heap)
@@ -372,14 +344,8 @@ cdef tuple _numbers(const uint64_t* values, int n):
 
 
 cdef tuple _maxima(const Space* space):
-    cdef tuple found = PyTuple_New(space.rank)
-    cdef object one
     cdef int i
-    for i in range(space.rank):
-        one = UNLIMITED if space.most[i] == UNDEFINED else <object> space.most[i]
-        Py_INCREF(one)
-        PyTuple_SET_ITEM(found, i, one)
-    return found
+    return tuple([-1 if space.most[i] == UNDEFINED else <object> space.most[i] for i in range(space.rank)])
 
 
 @cython.final

@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..common.filling cimport PIECE, Search, search_values
+from ..common.inflate cimport inflate
 from ..common.words cimport swap_words
 
 cdef extern from *:
@@ -82,6 +83,16 @@ cdef struct Form:
     bint swapped
 
 
+cdef struct Job:
+    uint8_t* target  # of the array
+    uint8_t* inflated  # space for a chunk; NULL: chunks did not go through the filter "deflate"
+    int64_t size  # bytes of a chunk in memory
+    int rank
+    Form form
+    int64_t[MAX_RANK] shape, target_shape  # of a chunk, and of the array
+    Search* search  # NULL: there is nothing to search for
+
+
 cdef inline void join(const uint8_t* first, uint8_t* to, Py_ssize_t n, Form form) noexcept nogil:
     """Put together values whose first bytes begin at a place."""
     cdef Py_ssize_t step = form.n, i
@@ -154,6 +165,18 @@ cdef inline void put_part(
             return
 
 
+cdef inline bint put_chunk(const Job* job, const uint8_t* data, int64_t size, const int64_t* part) noexcept nogil:
+    """Copy a part of a chunk, given by its bytes in the file, to its place; return whether the chunk is right."""
+    cdef const uint8_t* chunk = data
+    if job.inflated != NULL:
+        chunk = job.inflated if inflate(data, size, job.inflated, job.size) else NULL
+    elif size != job.size:
+        chunk = NULL
+    if chunk != NULL:
+        put_part(chunk, job.shape, job.target, job.target_shape, part, job.rank, job.form, job.search)
+    return chunk != NULL
+
+
 cdef inline int check_part(const int64_t* part, const int64_t* shape, const int64_t* target_shape, int rank) except -1:
     """Raise a ValueError if a part is not inside of the chunk or the array."""
     cdef int axis
@@ -174,10 +197,3 @@ cdef inline int64_t product(int64_t n, int64_t size, int64_t limit) except -1:
     if n and size > limit // n:
         raise ValueError(f"an axis of {size} times {n} bytes does not fit {limit} bytes")
     return n * size
-
-
-cdef inline Py_ssize_t count_shuffled(const uint8_t[::1] source, const uint8_t[::1] target, int size) except -1:
-    """Return how many whole values fit into two buffers of equal size; "shuffle" leaves the bytes after them."""
-    if source.shape[0] != target.shape[0] or size < 1:
-        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
-    return source.shape[0] // size

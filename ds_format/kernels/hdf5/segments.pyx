@@ -46,7 +46,7 @@ cdef class Segments:
             self.k.segments[self.k.n] = Segment(begin, begin + <uint64_t> view.len, <const uint8_t*> view.buf)
             self.k.n += 1
         self.k.size = size
-        self.k.visited = self.k.decoded = self.k.n_needed = self.k.n_pending = 0
+        self.k.visited = self.k.decoded = self.k.n_needed = 0
         self.k.fault, self.k.odd, self.k.has_shared = NONE, NULL, False
         return 0
 

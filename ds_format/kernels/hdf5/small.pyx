@@ -3,6 +3,8 @@
 The filters of chunks are at most "shuffle", then "deflate". Whatever else there is, damage included, is left to others.
 """
 
+import math
+
 cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -13,10 +15,9 @@ from libc.string cimport memcpy, memset
 
 from ..common.finishing cimport MAX_FINISHED, STRINGS, Finisher
 from ..common.filling cimport Search, copy_and_search, empty, rank_of, search_values, start_search
-from ..common.inflate cimport inflate
 from .btree1 cimport MAX_RANK, Chunks, Entry, define, read_btree1
 from .known cimport Known, Segment
-from .placing cimport Form, put_part
+from .placing cimport Form, Job, put_chunk
 from .strings cimport REFERENCE, put_strings
 
 cnp.import_array()
@@ -25,16 +26,6 @@ cdef enum:
     LITTLE = 32 << 10  # bytes for which to leave the GIL is not worth while
 
 cdef cnp.dtype _object = cnp.PyArray_DescrFromType(cnp.NPY_OBJECT)
-
-
-cdef struct Job:
-    uint8_t* target  # of the array
-    uint8_t* buffer  # for one chunk, or NULL
-    uint64_t size  # bytes of a chunk in memory
-    int rank
-    Form form
-    int64_t[MAX_RANK] shape, target_shape  # of a chunk, and of the array
-    int64_t[3 * MAX_RANK] part  # that is copied
 
 
 @cython.final
@@ -63,6 +54,7 @@ cdef class SmallArray:
     cdef object fill
     cdef bint is_big, is_shuffled, is_deflated, is_in_chunks
     cdef int rank
+    cdef uint64_t n  # values; at most 2**62
     cdef cnp.npy_intp[MAX_RANK] lengths
     cdef Chunks chunks
 
@@ -74,7 +66,7 @@ cdef class SmallArray:
         self.arguments = shape, chunk, dtype, is_big, is_shuffled, is_deflated, fill
         self.shape, self.dtype, self.fill, self.is_big = shape, dtype, fill, is_big
         self.is_shuffled, self.is_deflated, self.is_in_chunks = is_shuffled, is_deflated, chunk is not None
-        self.rank = rank_of(shape, self.lengths)
+        self.rank, self.n = rank_of(shape, self.lengths), min(math.prod(shape), 1 << 62)
         start_search(&search, dtype, None, is_big)
         if fill is not None and len(fill) != search.size:
             raise ValueError(f"fill: found {len(fill)} bytes, expected {search.size}")
@@ -185,20 +177,13 @@ cdef class SmallArray:
     cdef object copied(self, const uint8_t* data, uint64_t size, uint64_t address, cnp.ndarray wanted):
         """Return values that lie in one piece; None if the file ends before they do."""
         cdef Search search
-        cdef uint64_t n = self.dtype.itemsize
-        cdef Py_ssize_t count
-        cdef int axis
+        cdef Py_ssize_t count = self.n
         cdef cnp.ndarray array
-        for axis in range(self.rank):
-            if self.lengths[axis] and n > size // <uint64_t> self.lengths[axis]:
-                return None
-            n *= self.lengths[axis]
-        if address > size or n > size - address:
+        if address > size or self.n > (size - address) // <uint64_t> self.dtype.itemsize:
             return None
         start_search(&search, self.dtype, wanted, self.is_big)
         array = empty(self.dtype, self.rank, self.lengths)
-        count = cnp.PyArray_SIZE(array)
-        if n <= LITTLE:
+        if count * search.size <= LITTLE:
             copy_and_search(data + address, <uint8_t*> cnp.PyArray_DATA(array), count, &search)
         else:
             with nogil:
@@ -213,22 +198,34 @@ cdef class SmallArray:
         cdef Py_ssize_t i
         cdef int axis
         cdef cnp.ndarray array
+        cdef int64_t[3 * MAX_RANK] part
+        cdef bint is_right
         start_search(&search, self.dtype, wanted, self.is_big)
         array = empty(self.dtype, self.rank, self.lengths)
         if <uint64_t> c.n < _count(c):
             _fill(array, self.fill, search.size, search.swapped)
-        job.target, job.size, job.rank, job.buffer = <uint8_t*> cnp.PyArray_DATA(array), c.size, c.rank, NULL
+        job.target, job.inflated, job.search = <uint8_t*> cnp.PyArray_DATA(array), NULL, NULL
+        job.size, job.rank = c.size, c.rank
         job.form = Form(c.size // search.size, search.size, self.is_shuffled, search.swapped)
         for axis in range(c.rank):
             job.shape[axis], job.target_shape[axis] = c.chunk[axis], self.lengths[axis]
+        if self.is_deflated and c.n:
+            job.inflated = <uint8_t*> malloc(c.size)
+            if job.inflated == NULL:
+                raise MemoryError
         try:
             for i in range(c.n):
                 one = c.entries[i]
-                _set_part(c, one.number, &job)
-                if one.mask or not _put_chunk(&job, data + one.offset, one.size, self.is_deflated):
+                _set_part(c, one.number, &job, part)
+                if c.size <= LITTLE:
+                    is_right = not one.mask and put_chunk(&job, data + one.offset, one.size, part)
+                else:
+                    with nogil:
+                        is_right = not one.mask and put_chunk(&job, data + one.offset, one.size, part)
+                if not is_right:
                     return None
         finally:
-            free(job.buffer)
+            free(job.inflated)
         search_values(&search, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
         return array, search.found
 
@@ -288,12 +285,8 @@ cdef object _finished(
     SmallArray form, const uint8_t* data, uint64_t size, uint64_t address, Finisher finisher, bint masked
 ):
     """Return a dataset as it is returned, or None if it is left to the caller."""
-    cdef Py_ssize_t n = 1
-    cdef int axis
-    for axis in range(form.rank - (finisher.kind == STRINGS)):
-        if form.lengths[axis] and n > MAX_FINISHED // form.lengths[axis]:
-            return None
-        n *= form.lengths[axis]
+    if form.n > <uint64_t> MAX_FINISHED * (REFERENCE if finisher.kind == STRINGS else 1):
+        return None
     cdef tuple read = form.at(data, size, address, finisher.sought)
     if read is None:
         return None
@@ -351,41 +344,12 @@ cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
     return 0
 
 
-cdef void _set_part(const Chunks* c, uint64_t number, Job* job) noexcept:
+cdef void _set_part(const Chunks* c, uint64_t number, const Job* job, int64_t* part) noexcept:
     """Say which part of a chunk is in the array, and where."""
     cdef int64_t first
     cdef int axis
     for axis in range(c.rank - 1, -1, -1):
         first = (number % c.grid[axis]) * c.chunk[axis]
         number //= c.grid[axis]
-        job.part[axis], job.part[c.rank + axis] = 0, min(job.shape[axis], job.target_shape[axis] - first)
-        job.part[2 * c.rank + axis] = first
-
-
-cdef bint _put_chunk(Job* job, const uint8_t* start, uint64_t size, bint is_deflated) except -1:
-    """Put the values of a chunk to their places; return whether the chunk is right."""
-    cdef bint is_right
-    if not is_deflated:
-        if size == job.size:
-            _place(job, start)
-        return size == job.size
-    if job.buffer == NULL:
-        job.buffer = <uint8_t*> malloc(job.size)
-        if job.buffer == NULL:
-            raise MemoryError
-    if job.size <= LITTLE:
-        is_right = inflate(start, size, job.buffer, job.size)
-    else:
-        with nogil:
-            is_right = inflate(start, size, job.buffer, job.size)
-    if is_right:
-        _place(job, job.buffer)
-    return is_right
-
-
-cdef void _place(const Job* job, const uint8_t* chunk) noexcept:
-    if job.size <= LITTLE:
-        put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form, NULL)
-    else:
-        with nogil:
-            put_part(chunk, job.shape, job.target, job.target_shape, job.part, job.rank, job.form, NULL)
+        part[axis], part[c.rank + axis] = 0, min(job.shape[axis], job.target_shape[axis] - first)
+        part[2 * c.rank + axis] = first

@@ -8,8 +8,7 @@ cdef enum:
     MAX_RANK = 32  # H5S_MAX_RANK
     WITH_MAXIMA = 1  # flags
     WITH_PERMUTATION = 2
-    SCALAR = 0  # classes
-    SIMPLE = 1
+    SIMPLE = 1  # classes
     EMPTY = 2
 
 cdef extern from *:

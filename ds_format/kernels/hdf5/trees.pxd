@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from .known cimport LACKING, UNUSUAL, Known, can_go_on, check, expect, fail, log2_of, structure, u16, u32, u64, wide
+from .known cimport LACKING, UNUSUAL, Known, check, expect, fail, go_on, log2_of, structure, u16, u32, u64, wide
 
 cdef enum:
     MAX_DEPTH = 16
@@ -111,8 +111,7 @@ cdef inline int _collect(Known* k, const Tree* tree, uint64_t address, uint32_t 
         try:
             _collect(k, tree, u64(child), depth - 1, wide(child + 8, tree.count_size), records)
         except EOFError:
-            if not can_go_on(k):
-                raise
+            go_on(k)
             is_lacking = True
         if i < n:
             _append(k, tree, p + i * tree.record_size, 1, records)

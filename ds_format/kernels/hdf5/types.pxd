@@ -16,7 +16,6 @@ cdef enum Kind:
 cdef enum:
     # what is at the end of text that is shorter than its type
     NUL_ENDS = 0  # what follows the first NUL
-    NULS = 1
     SPACES = 2
 
 
@@ -27,11 +26,10 @@ cdef class Type:
     cdef Kind kind
     cdef uint32_t size
     cdef bint is_integer, is_signed, is_swapped
-    cdef int padding  # of text: NUL_ENDS, NULS or SPACES
+    cdef int padding  # of text: NUL_ENDS, SPACES or others
 
 
 cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record)
-cdef Type copied(Type type_)
 cdef object integer_at(const uint8_t* p, Type type_)
 cdef bint is_array(object value)
 cdef object numbers_of(Type type_, const uint8_t* p, Py_ssize_t n, bint is_one, make)

@@ -53,15 +53,6 @@ cdef object numbers_of(Type type_, const uint8_t* p, Py_ssize_t n, bint is_one, 
     return numpy_numbers(p, n, is_one, type_.dtype, <int> type_.size, type_.is_swapped)
 
 
-cdef Type copied(Type type_):
-    cdef Type other = Type.__new__(Type)
-    other.record, other.code, other.dtype = type_.record, type_.code, type_.dtype
-    other.kind, other.size = type_.kind, type_.size
-    other.is_integer, other.is_signed = type_.is_integer, type_.is_signed
-    other.is_swapped, other.padding = type_.is_swapped, type_.padding
-    return other
-
-
 cdef Type parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record):
     """Read a datatype."""
     cdef Type found = Type.__new__(Type)

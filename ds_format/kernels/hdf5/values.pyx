@@ -24,7 +24,7 @@ from .heaps cimport Bytes
 from .known cimport Known, check, note_unusual, u16, u64, unusual
 from .spaces cimport Space, read_space
 from .types cimport (
-    NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, copied, integer_at, is_array, numbers_of, parse_type,
+    NUL_ENDS, NUMBER, REFERENCES, SPACES, STRING, TEXT, Type, integer_at, is_array, numbers_of, parse_type,
 )
 
 cdef extern from *:
@@ -58,6 +58,12 @@ cdef enum:
     PROPERTIES = 6
     CLASSIC = 7
     REFERENCE_LIST = 8
+
+cdef dict HIDDEN_NAMES = {
+    "CLASS": CLASS, "NAME": TITLE, "_Netcdf4Dimid": DIMENSION_ID, "_Netcdf4Coordinates": COORDINATES,
+    "DIMENSION_LIST": DIMENSION_LIST, "_NCProperties": PROPERTIES, "_nc3_strict": CLASSIC,
+    "REFERENCE_LIST": REFERENCE_LIST,
+}
 
 
 @cython.final
@@ -214,7 +220,7 @@ cdef class Values:
         m = find_message(&self.header, DATATYPE)
         if m == NULL or m.flags & SHARED:
             unusual(k, b"a committed type without a type", address)
-        found = copied(self._type(k, m.data, m.size, m.address))
+        found = parse_type(k, m.data, m.size, m.address, self.type_record)
         found.record = found.record._replace(address=address)
         self.committed_types[address] = found
         return found
@@ -274,10 +280,10 @@ cdef class Values:
         check(k, title != NULL, b"attribute", address, b"its name has no end")
         n = title - p
         title = p
-        which = _which(title, n)
+        name = self.name(k, title, n)
+        which = HIDDEN_NAMES.get(name, 0)
         if not self.netcdf and which != DIMENSION_LIST:
             which = 0
-        name = self.name(k, title, n)
         p += name_size
         if which == REFERENCE_LIST:
             to.n_other += 1
@@ -448,30 +454,6 @@ cdef inline int _add(Attributes to, Entry entry) except -1:
         value = entry.value.copy()
         return PyDict_SetItem(to.usual, entry.name, value)
     return PyDict_SetItem(to.usual, entry.name, entry.value)
-
-
-cdef inline int _is(const uint8_t* p, uint64_t n, const char* text, uint64_t size, int which) noexcept:
-    return which if n == size and memcmp(p, text, size) == 0 else 0
-
-
-cdef inline int _which(const uint8_t* p, uint64_t n) noexcept:
-    """Return which hidden attribute a name is of; 0: none."""
-    if n and p[0] == c"C":
-        return _is(p, n, b"CLASS", 5, CLASS)
-    if n and p[0] == c"N":
-        return _is(p, n, b"NAME", 4, TITLE)
-    if n and p[0] == c"D":
-        return _is(p, n, b"DIMENSION_LIST", 14, DIMENSION_LIST)
-    if n and p[0] == c"R":
-        return _is(p, n, b"REFERENCE_LIST", 14, REFERENCE_LIST)
-    if n and p[0] == c"_":
-        return (
-            _is(p, n, b"_Netcdf4Dimid", 13, DIMENSION_ID)
-            or _is(p, n, b"_Netcdf4Coordinates", 19, COORDINATES)
-            or _is(p, n, b"_NCProperties", 13, PROPERTIES)
-            or _is(p, n, b"_nc3_strict", 11, CLASSIC)
-        )
-    return 0
 
 
 cdef inline tuple _shape(const Space* space):

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -19,10 +19,8 @@ from ....model.missing import SENTINEL_ATTRIBUTES
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable
 from ..catalog import ReadScalar, Uses, dataset_record, describe_classic_variable, read_variable
 from ..format import MARKER, take_marker
-from ..recalled import CHARACTER, Memory, RecalledFile, RecalledVariable, dataset_entry, escaped, recalled_variable
+from ..recalled import CHARACTER, Memory, dataset_entry, escaped
 
-IDLE = 8
-"""Most memories that are kept for others."""
 LARGE = 10_000
 """Variables beyond which their metadata are made on access."""
 
@@ -30,7 +28,10 @@ LARGE = 10_000
 class ClassicMemory(Memory[classic.ClassicVariable]):
     """Metadata of the file before; see `Memory`."""
 
-    def is_same(self, place: classic.ClassicVariable, known: classic.ClassicVariable) -> bool:
+    idle: ClassVar[list[Any]] = []
+
+    @staticmethod
+    def is_same(place: classic.ClassicVariable, known: classic.ClassicVariable) -> bool:
         """Compare attributes and names; see `Memory`."""
         return place.attributes is known.attributes and place.name == known.name
 
@@ -38,62 +39,44 @@ class ClassicMemory(Memory[classic.ClassicVariable]):
         """Look names up; see `Memory`."""
         return [self.names[dim] for dim in place.dims]
 
-    def positions(self, header: classic.ClassicHeader) -> Sequence[classic.ClassicVariable]:
+    @staticmethod
+    def positions(header: classic.ClassicHeader) -> Sequence[classic.ClassicVariable]:
         """See `Memory`."""
         return header.variables
 
-    def described(self, place: classic.ClassicVariable, position: classic.ClassicVariable) -> DescribedVariable:
+    def described(
+        self, header: classic.ClassicHeader, place: classic.ClassicVariable, position: classic.ClassicVariable
+    ) -> DescribedVariable:
         """See `Memory`."""
         return describe_classic_variable(place, self.dims(place), position)
 
-    def moved(
-        self, variable: FileVariable, place: classic.ClassicVariable, position: classic.ClassicVariable
-    ) -> FileVariable:
-        """See `Memory`."""
-        shape = place.shape if variable.length is None else place.shape[:-1]
-        return FileVariable(
-            variable.name, variable.type, variable.kind, shape, variable.length, variable.size, variable.chunk,
-            variable.sentinels, variable.mark, variable.is_decoded, position, variable.sought, variable.growing,
-        )  # fmt: skip
-
-    def settings(self, header: classic.ClassicHeader) -> str:
+    @staticmethod
+    def settings(header: classic.ClassicHeader) -> str:
         """See `Memory`."""
         return header.format
 
-    def file(self, header: classic.ClassicHeader) -> DescribedFile:
+    @staticmethod
+    def file(header: classic.ClassicHeader) -> DescribedFile:
         """See `Memory`."""
         return DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
 
-    def attributes(self, header: classic.ClassicHeader) -> dict[str, Any]:
-        """See `Memory`; attributes of the header lose the marker."""
+    @staticmethod
+    def attributes(header: classic.ClassicHeader) -> dict[str, Any]:
+        """See `Memory`."""
         take_marker(header.attributes)
         return escaped(header.attributes)
 
 
-_idle: list[ClassicMemory] = []
+def is_large(header: classic.ClassicHeader) -> bool:
+    """Return whether a file has so many variables that their metadata are made on access."""
+    return len(header.variables) > LARGE
 
 
 def catalog_of(header: classic.ClassicHeader, path: str, read_scalar: ReadScalar) -> Catalog | LargeCatalog:
     """Return what `catalog.read_catalog` does of a header, which is not changed."""
-    if len(header.variables) > LARGE:
+    if is_large(header):
         return LargeCatalog(header, read_scalar)
-    return recall(header, read_scalar).catalog(path)
-
-
-def recall(
-    header: classic.ClassicHeader, read_scalar: ReadScalar, keys: Collection[str] | None = None, lends: bool = False
-) -> RecalledFile:
-    """Return the variables of a file and their metadata; parameters as of `Memory.recall`."""
-    if keys is None and len(header.variables) > LARGE:
-        return LargeCatalog(header, read_scalar).recalled()
-    try:
-        memory = _idle.pop()
-    except IndexError:
-        memory = ClassicMemory()
-    recalled = memory.recall(header, read_scalar, keys, lends)
-    if len(_idle) < IDLE:  # after an error it may remember parts of two files
-        _idle.append(memory)
-    return recalled
+    return ClassicMemory.recall(header, read_scalar).catalog(path)
 
 
 class LargeCatalog:
@@ -116,7 +99,7 @@ class LargeCatalog:
     def __init__(self, header: classic.ClassicHeader, read_scalar: ReadScalar):
         form = ClassicMemory()
         form.names = [dimension.name for dimension in header.dimensions]
-        self._form = form
+        self._form, self._header = form, header
         unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
         self._unlimited = frozenset(unlimited)
         self._joins = form.find_joins(header.variables)
@@ -140,15 +123,6 @@ class LargeCatalog:
         self.meta = OnDemand(dict.fromkeys([*self._places, META]), self._entry)
         self.faults: Mapping[str, DsError] = {}
 
-    def recalled(self) -> RecalledFile:
-        """Return all of it for one pass."""
-        return RecalledFile(
-            map(self._recalled, self._places), self._places.values(), self._entry(META), True, self.meta
-        )
-
-    def _recalled(self, key: str) -> RecalledVariable:
-        return recalled_variable(self._places[key], *self._read(key))
-
     def _variable(self, key: str) -> FileVariable:
         return self._read(key)[0]
 
@@ -159,7 +133,7 @@ class LargeCatalog:
 
     def _read(self, key: str) -> tuple[FileVariable, dict[str, Any]]:
         place = self._places[key]
-        described = self._form.described(place, place)
+        described = self._form.described(self._header, place, place)
         return read_variable(described, self._unlimited, self._joins, self._scalar)
 
     def _scalar(self, place: classic.ClassicVariable) -> NDArray[Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....body.body import FIRST_SIZE, Body
+from ....errors import Unusual
 from ....kernels.common.finishing import Finisher
 from ...library.catalog import FileVariable
 from ...native import NativeHandle, NativeSource, NativeValues, open_native
 from ...slabs import Slices
 from ..format import MARKER, NetCDFWarning
-from ..recalled import RecalledFile, escaped
 from ..whole import WholeFile
-from .recalled import catalog_of, recall
+from .recalled import ClassicMemory, catalog_of, is_large
 
 
 class ClassicValues(NativeValues):
@@ -32,10 +32,8 @@ class ClassicValues(NativeValues):
 
     def read_small(
         self, variables: list[FileVariable], places: Sequence[Any], finishers: list[Finisher | None], masked: bool
-    ) -> tuple[list[Any], list[int]] | None:
+    ) -> tuple[list[Any], list[int]]:
         """See `NativeValues`."""
-        if self._body.memory is None:
-            return None
         return classic.small_values(self._body, [*places], finishers, masked)
 
     def _ranges(self, place: Any, slices: Slices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -90,30 +88,21 @@ class WholeClassicFile(WholeFile):
     FormatError
         If the header is wrong.
     Unusual
-        If only the netCDF4 library can read the file.
+        If only the netCDF4 library can read the file, or a `ClassicSource` takes less memory.
     """
 
     __slots__ = ()
+    memory = ClassicMemory
     header: classic.ClassicHeader
 
     def __init__(self, body: Body):
         super().__init__(body, classic.read_header(body, share=True), ClassicValues(body))
-
-    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
-        """See `WholeFile`."""
-        return recall(self.header, self.values.scalar, keys, lends)
-
-    def attributes(self) -> dict[str, Any]:
-        """See `WholeFile`."""
-        return escaped(self.header.attributes)
+        if is_large(self.header):
+            raise Unusual("it has very many variables, whose metadata would take much memory")
 
     def has_marker(self) -> bool:
         """See `WholeFile`."""
         return MARKER in self.header.attributes
-
-    def places(self) -> Sequence[classic.ClassicVariable]:
-        """See `WholeFile`."""
-        return self.header.variables
 
     def stored(self, i: int) -> bytes | None:
         """See `WholeFile`."""
@@ -124,16 +113,6 @@ class WholeClassicFile(WholeFile):
         """See `WholeFile`."""
         begin, memory = self.header.variables[i].begin, self.body.memory
         return memory is not None and bool(memory[begin : begin + len(stored)] == stored)
-
-    def is_alike(self, known: WholeClassicFile) -> bool:
-        """Compare the headers; equal bytes of variables gave the same objects."""
-        header, other = self.header, known.header
-        if header.format != other.format or header.dimensions != other.dimensions:
-            return False
-        if len(header.variables) != len(other.variables):
-            return False
-        pairs = zip(header.variables, other.variables, strict=True)
-        return all(new.attributes is old.attributes and new.name == old.name for new, old in pairs)
 
     def digest(self) -> int:
         """Return a checksum of the header."""

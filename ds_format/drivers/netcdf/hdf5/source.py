@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,9 @@ from ....body.body import FIRST_SIZE, Body
 from ...native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..by_library import LIBRARY, open_by_library
 from ..format import MARKER, NetCDFWarning
-from ..recalled import RecalledFile
 from ..whole import WholeFile
 from .description import FileOutline, outline
-from .recalled import attributes_of, is_same, recall
+from .recalled import NetCDF4Memory
 
 
 class NetCDF4Values(HDF5Values):
@@ -59,7 +57,7 @@ class NetCDF4Source(HDF5FileSource):
 
     def __init__(self, body: Body, outline: FileOutline):
         values = NetCDF4Values(body)
-        super().__init__(values, body, recall(outline, values.scalar).catalog(body.name))
+        super().__init__(values, body, NetCDF4Memory.recall(outline, values.scalar).catalog(body.name))
 
 
 class WholeNetCDF4File(WholeFile):
@@ -78,38 +76,15 @@ class WholeNetCDF4File(WholeFile):
     """
 
     __slots__ = ()
+    memory = NetCDF4Memory
     header: FileOutline
 
     def __init__(self, body: Body):
         super().__init__(body, outline(hdf5.read_file(body, netcdf=True, share=True)), NetCDF4Values(body))
 
-    def recall(self, keys: Collection[str] | None, lends: bool) -> RecalledFile:
-        """See `WholeFile`."""
-        return recall(self.header, self.values.scalar, keys, lends)
-
-    def attributes(self) -> dict[str, Any]:
-        """See `WholeFile`."""
-        return attributes_of(self.header)
-
     def has_marker(self) -> bool:
         """See `WholeFile`."""
         return any(MARKER in group.attributes for group in self.header.groups)
-
-    def places(self) -> Sequence[hdf5.DatasetPlace]:
-        """See `WholeFile`."""
-        return self.header.places
-
-    def is_alike(self, known: WholeNetCDF4File) -> bool:
-        """Compare what all objects say."""
-        header, other = self.header, known.header
-        if header.format != other.format or header.dimensions != other.dimensions:
-            return False
-        if len(header.variables) != len(other.variables) or header.enums.records != other.enums.records:
-            return False
-        groups = [(group.prefix, group.strings) for group in header.groups]
-        if groups != [(group.prefix, group.strings) for group in other.groups]:
-            return False
-        return all(map(is_same, header.variables, other.variables))
 
     def digest(self) -> int:
         """Return a checksum of the first bytes of the file, which in a small file is all of it."""

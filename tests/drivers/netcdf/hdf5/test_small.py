@@ -89,7 +89,7 @@ def told(dataset: Any) -> Any:
 
 
 def fresh(path: Path) -> Any:
-    recalled._idle.clear()
+    recalled.NetCDF4Memory.idle.clear()
     description._recent.clear()
     return told(ds.read(path, unpack=False))
 
