@@ -28,7 +28,6 @@ from .header import check_dataset
 from .reading import read_known, read_together
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout
 
-BYTE = np.dtype(np.uint8)
 REFERENCE = "|V16"
 """A string of variable length: how long it is, and where in the file."""
 NO_LENGTH = bytes(4)
@@ -144,9 +143,7 @@ def _small_array(
         return None
     if chunk is None or (is_text and fill is not None and fill[:4] == NO_LENGTH):
         fill = None  # all values are written, or zeros are the same as the fill value: an empty string
-    if is_text and fill is None and not simple[0]:  # references, as bytes along a last axis
-        shape, dtype, chunk = (*shape, dtype.itemsize), BYTE, None if chunk is None else (*chunk, dtype.itemsize)
-    if dtype.itemsize not in WORD_SIZES:
+    if (fill is not None or simple[0]) if is_text else dtype.itemsize not in WORD_SIZES:
         return None
     return SmallArray(shape, chunk, dtype, is_big, *simple, fill)
 

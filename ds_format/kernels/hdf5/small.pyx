@@ -39,7 +39,7 @@ cdef class SmallArray:
     chunk : tuple of int or None
         Shape of a chunk, in values; not 0. None: the values lie in one piece.
     dtype : dtype
-        Native, of 1, 2, 4 or 8 bytes.
+        Native, of 1, 2, 4 or 8 bytes; V16: references to strings, which are read as bytes along a last axis.
     is_big : bool
         Whether the file has values in big-endian order.
     is_shuffled, is_deflated : bool
@@ -52,7 +52,7 @@ cdef class SmallArray:
     cdef tuple arguments
     cdef cnp.dtype dtype
     cdef object fill
-    cdef bint is_big, is_shuffled, is_deflated, is_in_chunks
+    cdef bint is_big, is_shuffled, is_deflated, is_in_chunks, has_bytes
     cdef int rank
     cdef uint64_t n  # values; at most 2**62
     cdef cnp.npy_intp[MAX_RANK] lengths
@@ -61,9 +61,13 @@ cdef class SmallArray:
     def __init__(self, tuple shape not None, tuple chunk, cnp.dtype dtype not None, bint is_big, bint is_shuffled,
                  bint is_deflated, bytes fill):
         cdef Search search
+        self.arguments = shape, chunk, dtype, is_big, is_shuffled, is_deflated, fill
+        self.has_bytes = dtype.kind == c"V"
+        if self.has_bytes:
+            shape, chunk = (*shape, REFERENCE), None if chunk is None else (*chunk, REFERENCE)
+            dtype = cnp.PyArray_DescrFromType(cnp.NPY_UINT8)
         if len(shape) > MAX_RANK:
             raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
-        self.arguments = shape, chunk, dtype, is_big, is_shuffled, is_deflated, fill
         self.shape, self.dtype, self.fill, self.is_big = shape, dtype, fill, is_big
         self.is_shuffled, self.is_deflated, self.is_in_chunks = is_shuffled, is_deflated, chunk is not None
         self.rank, self.n = rank_of(shape, self.lengths), min(math.prod(shape), 1 << 62)
@@ -166,7 +170,9 @@ cdef class SmallArray:
         memset(&k, 0, sizeof(Known))
         k.segments, k.n, k.size = &all_of_it, 1, size
         try:
+            c.rank -= self.has_bytes  # the index has no such axis
             read_btree1(&k, &c, address)
+            c.rank += self.has_bytes
             return self.assembled(&c, data, wanted)
         except EOFError:
             return None
