@@ -50,12 +50,19 @@ class AttributeComparison:
         self._dim = dim
         self._asked = asked
         self._first: dict[str, tuple[Any, Any]] = {}
+        self._previous: Mapping[str, Any] = {}
         self._text: str | None = None
 
     def add(self, name: str | os.PathLike[str], attributes: Mapping[str, Any]) -> bool:
         """Compare the attributes of a dataset, by their keys, with the first values of each. Return if one differs."""
         if self._text is not None:
             return True
+        try:
+            if attributes == self._previous:  # takes less time
+                return False
+        except ValueError:  # arrays
+            pass
+        self._previous = attributes
         first = self._first
         for key, value in attributes.items():
             known = first.get(key)
