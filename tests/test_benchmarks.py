@@ -64,6 +64,8 @@ from benchmarks.ways import (
     calls,
     scaled,
 )
+
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")  # of stations
 from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
