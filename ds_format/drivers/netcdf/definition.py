@@ -491,7 +491,7 @@ class Definer:
             options = {name: value for name, value in options.items() if name != "fletcher32"}
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
-        if fill is not None and (self.format == "NETCDF4_CLASSIC" or isinstance(datatype, netCDF4.EnumType)):
+        if fill is not None and isinstance(datatype, netCDF4.EnumType):
             del encoded[missing.FILL_ATTRIBUTE]
             options = {**options, "fill_value": fill.value}
         group, name = split(plan.name)
