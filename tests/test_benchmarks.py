@@ -64,9 +64,9 @@ from benchmarks.ways import (
     calls,
     scaled,
 )
+from benchmarks.worker import Worker, WorkerError
 
 pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")  # of stations
-from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
     files=2,
