@@ -66,6 +66,8 @@ from benchmarks.ways import (
 )
 from benchmarks.worker import Worker, WorkerError
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")  # of stations
+
 TINY = Sizes(
     files=2,
     calls=2,

@@ -81,9 +81,10 @@ def _verified(where: Path, strict: bool, checksum: bool, progress: Progress | No
     with found.of(None):
         source = _opened(where, found, strict, progress)
     if source is not None:
-        if checksum and getattr(source, "sums", ()) is None:
-            found.add(None, "no checksum", WARNING)
         with found.of(None), contextlib.closing(source):
+            with found.of(None):
+                if checksum and getattr(source, "sums", ()) is None:
+                    found.add(None, "no checksum", WARNING)
             if (check_unread := getattr(source, "check_unread", None)) is not None:
                 with found.of(None):
                     check_unread()

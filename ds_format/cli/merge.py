@@ -49,6 +49,7 @@ def run(request: Request) -> Iterable[Any]:
         variables=request.get("variables"),
         jd=jd,
         stack=request.get("stack", ()),
+        attributes=request.get("attributes", ()),
         progress=request.progress,
         **reading(request).selectors(),
         **writing(request, output),
@@ -171,7 +172,7 @@ COMMANDS = {
         "file that has them, with a warning if they differ. If no variable has DIM, all variables are stacked along it "
         "as a new first dimension. If DIM is a scalar coordinate, coordinates that are equal in all files are kept "
         "once. Values of variables that a file lacks become missing. Attributes are taken from the last file that has "
-        "them. Files may be larger than memory.",
+        "them, with a warning if those of the dataset differ. Files may be larger than memory.",
         arguments=(
             ("DIM", "Name of a dimension, or a pattern that matches one."),
             ("INPUT", "The files to read."),
@@ -181,6 +182,13 @@ COMMANDS = {
             ),
         ),
         options=(
+            Option(
+                "attributes",
+                "Make these attributes of the dataset variables along DIM, so that the values of all files are kept: a "
+                "name or { NAME... }.",
+                "ATTRS",
+                names,
+            ),
             Option(
                 "jd",
                 "Convert times with different units to Julian dates instead of the units of the first file.",
@@ -213,6 +221,7 @@ COMMANDS = {
             ("Join files in time:", "ds merge time january.ds february.ds winter.ds"),
             ("Stack model runs:", "ds merge run run1.ds run2.ds runs.ds"),
             ("Keep latitudes that differ between files:", "ds merge time january.ds february.ds winter.ds stack: lat"),
+            ("Keep the title of each file:", "ds merge time january.ds february.ds winter.ds attributes: title"),
             ("Stack also the variables without time:", "ds merge time january.ds february.ds winter.ds new: month"),
         ),
         run=run,

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -215,6 +215,9 @@ class AlikeFiles:
         Keys of attributes of the dataset to record for each file.
     stack : collection of str, optional
         Keys of variables without `dim` that are read from each file nevertheless.
+    compare : callable, optional
+        Called with the path of each file, and its attributes of the dataset unless they are those of the file before,
+        until it returns True.
 
     Attributes
     ----------
@@ -237,6 +240,7 @@ class AlikeFiles:
         dim: str | None = None,
         attributes: Collection[str] = (),
         stack: Collection[str] = (),
+        compare: Callable[[Location, dict[str, Any]], bool] | None = None,
     ):
         row = small.begin(path, held)
         self._row = row
@@ -256,6 +260,7 @@ class AlikeFiles:
         own = row.start(path, held, self._stacks, list(wanted), self._once)
         self.paths = [path]
         self.dataset_attributes: list[dict[str, Any]] = []
+        self._compare = compare
         self._attributes = (*attributes, DTYPES_PROPERTY) if attributes else ()
         self._override(own)
 
@@ -281,6 +286,10 @@ class AlikeFiles:
         """Override the attributes of the dataset by those of a file, and record the requested ones."""
         known = self._row.entries[META]
         self._last = own
+        if self._compare is not None:
+            typed = self._row.typed({META: own.copy()})[META] if DTYPES_PROPERTY in own else own
+            if self._compare(self.paths[-1], typed):
+                self._compare = None
         if self._attributes:
             for key in self._attributes:
                 if key not in own:

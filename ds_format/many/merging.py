@@ -22,12 +22,24 @@ from ..base.text import escape, keys_of, on_one_line, unescape
 from ..body import Location, path_text
 from ..body.body import Body
 from ..body.locating import arriving
+from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
 from ..model.constants import Constants, Value, equal_rows
 from ..model.conventions import BOUNDS, coordinates, named
-from ..model.merge_plan import DECIDING, MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
+from ..model.dataset_attributes import AttributeComparison, as_variables
+from ..model.merge_plan import (
+    DECIDING,
+    MergeInput,
+    MergePart,
+    MergePlan,
+    Way,
+    converted,
+    lengths_along,
+    plan_merge,
+    size_along,
+)
 from ..model.merged_arrays import blank
 from ..model.packing import is_packed
 from ..model.selection import Selection, Selector
@@ -47,6 +59,7 @@ def merge_files(
     variables: Sequence[str] | None = None,
     jd: bool | None = None,
     stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     sel: Selector = None,
     range_: Selector = None,
     at: Selector = None,
@@ -77,6 +90,8 @@ def merge_files(
     stack : str or iterable of str
         Names of variables without `dim` that get it: values of each file are repeated along it. By default they are
         taken from the first file, with a `DsWarning` if they differ.
+    attributes
+        As `ds_format.read_many`.
     sel, range_, at, between : dict, optional
         As `ds_format.read`, for each input.
     progress : callable, optional
@@ -96,7 +111,7 @@ def merge_files(
         As `ds_format.read`.
     UnsupportedError
         If the files cannot be merged, or the format of the output does not support a variable. In strict mode also if
-        variables that are taken from the first file differ.
+        variables that are taken from the first file, or attributes of the dataset, differ.
 
     Examples
     --------
@@ -132,9 +147,19 @@ def merge_files(
         given = files.inputs()
         plans, meta = plan_merge(given, dim, new, variables, jd, repeated)
         _compare(files, plans, Constants(plans, given, dim))
+        asked = keys_of(attributes)
+        each = [one.meta[META] for one in given]
+        comparison = AttributeComparison(dim, asked)
+        for path, one in zip(paths, each, strict=True):
+            comparison.add(path_text(path), one)
+        comparison.report("last")
+        arrays = as_variables(asked, each, lengths_along(given, dim), dim, meta)
+        meta.update(describe(arrays, meta))
         _warn_of_packing(files.metas, plans, meta, target)
         with created(target, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
+            for key, array in arrays.items():
+                sink.write(key, [array])
 
 
 def _check_order(dim: Any, inputs: Any) -> None:

@@ -17,6 +17,7 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import parents_bounds
+from ..model.dataset_attributes import as_variable, check_name
 from ..model.index import Index, shape_of, take
 from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge
 from ..model.merged_arrays import Filler, MergedArray, joined
@@ -87,11 +88,8 @@ def _opened(scanned: Scanned, options: JoinOptions, threads: int | None) -> Many
     unread = [plan for plan in plans if plan.shape is not None and plan.key not in arrays]
     lazy = {plan.key: _lazy(plan, scanned, starts, ends, threads) for plan in unread}
     for key in options.attributes:
-        if key in meta:
-            raise UnsupportedError(
-                "both a variable and an attribute of the dataset have this name", variable=unescape(key)
-            )
-        arrays[key] = _attribute(key, scanned)
+        check_name(key, meta)
+        arrays[key] = as_variable(key, [attributes.get(key) for attributes in scanned.attributes], scanned.lengths)
         meta[key] = {".dims": [options.dim], **describe({key: arrays[key]}, {})[key]}
     return ManyFiles(meta, lazy, arrays, scanned.files, scanned.lengths)
 
@@ -167,20 +165,6 @@ def _lazy(
         plan.missing,
         threads,
     )
-
-
-def _attribute(key: str, scanned: Scanned) -> Any:
-    """Return an attribute of the dataset as a variable."""
-    values = [attributes.get(key) for attributes in scanned.attributes]
-    try:
-        array = as_array([value.item() if isinstance(value, np.generic) else value for value in values])
-        if array.ndim != 1:
-            raise UnsupportedError(f"found values of {array.ndim - 1} dimensions, expected one value per file")
-        repeat = np.ma.repeat if isinstance(array, np.ma.MaskedArray) else np.repeat
-        return repeat(array, scanned.lengths)
-    except DsError as error:
-        error.message = f"attribute of the dataset as a variable: {error.message}"
-        raise error.at(variable=unescape(key))
 
 
 def _order(many: ManyFiles, dim: str, sortby: str) -> list[int]:

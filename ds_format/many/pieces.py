@@ -23,7 +23,8 @@ from ..errors import UnsupportedError, explained
 from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
-from ..model.merge_plan import MergeInput, size_along
+from ..model.dataset_attributes import as_variables
+from ..model.merge_plan import MergeInput, lengths_along
 from ..model.merged_arrays import assemble
 from ..model.missing import settled
 from ..views.subset import Subset, open_group
@@ -214,6 +215,7 @@ def read_pieces(
     *,
     stack: Collection[str] = (),
     one_by_one: bool = False,
+    compare: Callable[[Location, Mapping[str, Any]], bool] | None = None,
     watch: Callable[[int, int, bool], None] | None = None,
 ) -> Iterator[DatasetStack]:
     """Iterate over files as pieces of a merged dataset: consecutive small files that are alike, others one by one.
@@ -235,6 +237,8 @@ def read_pieces(
         Keys of variables without it that are read from each file nevertheless.
     one_by_one : bool
         Make each file a separate piece, opened by `opened_files`, even if it is small.
+    compare : callable, optional
+        See `AlikeFiles`.
     watch : callable, optional
         Called for each small file with its index, the digest of its header, and whether it was only read here: see
         `WatchedFiles.check`.
@@ -262,8 +266,10 @@ def read_pieces(
             piece: DatasetStack
             if small is None or held is None:
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
+                if compare is not None:
+                    compare(path, piece.first[META])
             else:
-                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes, stack)
+                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes, stack, compare)
         except Exception as error:  # noqa: BLE001 - `skip` decides
             skip(path, error)
             continue
@@ -310,6 +316,7 @@ def merge_pieces(
     unpack: bool | None = False,
     *,
     stack: Collection[str] = (),
+    attributes: Collection[str] = (),
     masks: bool = False,
 ) -> Dataset:
     """Merge pieces into one dataset. Each array is allocated once.
@@ -323,6 +330,8 @@ def merge_pieces(
         Keys of the variables to merge; all by default.
     unpack : bool or None
         As for `packing.is_unpacked_by`.
+    attributes : collection of str
+        Keys of attributes of the dataset, which the pieces have recorded, that become variables along `dim`.
     masks : bool
         As for `merged_arrays.assemble`.
 
@@ -347,14 +356,14 @@ def merge_pieces(
             modes.missing(f'variable "{unescape(key)}" not found', meant=(unescape(key), others))
     merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd, stack, masks=masks)
     merged[META] = settled(merged[META], merged)
+    each = [one for piece in pieces for one in piece.dataset_attributes] if attributes else []
+    merged.update(as_variables(attributes, each, lengths_along(inputs, dim), dim, merged[META]))
     return merged
 
 
 def sizes_along(pieces: Sequence[DatasetStack], dim: str) -> list[int]:
-    """Return the number of positions of each dataset along the merged dimension; 1 if the dimension is new."""
-    sizes = [size_along(piece.meta, dim) for piece in pieces]
-    one = 1 if all(size is None for size in sizes) else 0
-    return [one if size is None else size for piece, size in zip(pieces, sizes, strict=True) for _ in piece.paths]
+    """Return the number of positions of each dataset along the merged dimension; see `lengths_along`."""
+    return lengths_along([MergeInput(piece.meta, len(piece.paths)) for piece in pieces], dim)
 
 
 def _only(meta: Metadata, keys: Sequence[str] | None) -> Metadata:

@@ -24,6 +24,7 @@ from ..drivers import SMALL_SUFFIXES
 from ..errors import ReplacedError
 from ..kernels.files import batch
 from ..kernels.files.names import signed
+from ..model.dataset_attributes import AttributeComparison
 from ..views.subset import Input, say_missing
 from .pieces import Content, Skip, bytes_of, fail, merge_pieces, no_collection, open_sources, read_pieces
 
@@ -43,6 +44,7 @@ def read_many(
     threads: int | None = None,
     *,
     stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -58,6 +60,7 @@ def read_many(
     dim: str,
     threads: int | None = None,
     stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -73,6 +76,7 @@ def read_many(
     threads: int | None = None,
     *,
     stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -87,6 +91,7 @@ def read_many(
     threads: int | None = None,
     *,
     stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     unpack: bool | None = None,
     skip_unsupported: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -111,6 +116,9 @@ def read_many(
     stack : str or iterable of str
         Names of variables without `dim` that get it: values of each file are repeated along it. By default they are
         taken from the first file, with a `DsWarning` if they differ.
+    attributes : str or iterable of str
+        Names of attributes of the dataset that become variables along `dim`, missing where a file lacks them. By
+        default those of the last file that has them are kept, with a `DsWarning` if they differ.
     unpack, skip_unsupported, storage_options, store
         As for `ds_format.read`.
 
@@ -124,7 +132,8 @@ def read_many(
     OSError, DriverError, FormatError
         As for `ds_format.read`, for the first file that cannot be read.
     UnsupportedError
-        If the files cannot be merged. In strict mode also if variables that are taken from the first file differ.
+        If the files cannot be merged. In strict mode also if variables that are taken from the first file differ, or
+        attributes of the dataset.
 
     Examples
     --------
@@ -147,8 +156,13 @@ def read_many(
             return [dataset for _, dataset in datasets(found, fail, keys, unpack, skip_unsupported)]
         with open_sources(skip_unsupported) as files:
             repeated = keys_of(stack)
-            every = list(read_pieces(found, fail, files, keys, dim, stack=repeated))
-            return merge_pieces(every, dim, jd=None, keys=keys, unpack=unpack, stack=[*map(unescape, repeated)])
+            asked = keys_of(attributes)
+            comparison = AttributeComparison(dim, asked)
+            every = list(read_pieces(found, fail, files, keys, dim, asked, stack=repeated, compare=comparison.add))
+            names_of = [*map(unescape, repeated)]
+            merged = merge_pieces(every, dim, jd=None, keys=keys, unpack=unpack, stack=names_of, attributes=asked)
+            comparison.report("last")
+            return merged
 
 
 StampRow = tuple[int, int, int]

@@ -20,6 +20,7 @@ from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
 from ..model.constants import Value, difference, equal_rows
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
+from ..model.dataset_attributes import AttributeComparison
 from ..model.merge_plan import DECIDING, MergeInput, reconcile, size_along
 from ..model.packing import is_packed
 from ..timeaxis import is_time
@@ -121,10 +122,12 @@ def scan(paths: Sequence[Location], options: JoinOptions, threads: int | None) -
         given = (open_files, scanner.keys, dim, options.attributes)
         found = files.record(threads) if is_read_again else contents(paths, threads)
         watch = files.note if is_read_again else None
-        for piece in read_pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
+        comparison = AttributeComparison(options.dim, options.attributes)
+        for piece in read_pieces(found, fail, *given, one_by_one=one_by_one, compare=comparison.add, watch=watch):
             if isinstance(piece, SourcePiece) and is_read_again:
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
+    comparison.report("first")
     return scanner.scanned(files)
 
 

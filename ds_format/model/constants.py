@@ -202,11 +202,14 @@ def _text(value: Value, at: tuple[Any, ...], *, with_units: bool) -> str:
         return "no value"
     if is_packed(value.entry, value.entry.get(".type")):
         item = unpack(np.asarray(item), value.entry)
-    item = item.item() if isinstance(item, (np.generic, np.ndarray)) else item
-    text = repr(item)
-    if len(text) > MAX_TEXT:
-        text = f"{text[: MAX_TEXT - 4]}...{text[-1]}"
+    text = short_text(item)
     return f"{text} in units {value.entry.get('units')!r}" if with_units else text
+
+
+def short_text(value: Any) -> str:
+    """Return a value as it is in a message, of at most `MAX_TEXT` characters."""
+    text = repr(value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 4]}...{text[-1]}"
 
 
 def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:

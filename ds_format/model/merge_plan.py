@@ -323,6 +323,15 @@ def size_along(meta: Metadata, dim: str) -> int | None:
     return None
 
 
+def lengths_along(inputs: Sequence[MergeInput], dim: str) -> list[int]:
+    """Return the number of positions of each dataset along the merged dimension; 1 if the dimension is new."""
+    sizes = [size_along(given.meta, dim) for given in inputs]
+    one = 1 if all(size is None for size in sizes) else 0
+    return [
+        one if size is None else size for given, size in zip(inputs, sizes, strict=True) for _ in range(given.repeat)
+    ]
+
+
 def _dims(key: str, given: MergeInput) -> list[str]:
     entry = given.meta[key]
     return dims(key, entry, len(entry[".size"]))

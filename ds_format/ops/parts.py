@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..base import modes
-from ..base.text import unescape
+from ..base.text import keys_of, unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of
+from ..model.dataset_attributes import AttributeComparison, as_variables
 from ..model.index import normalize, shape_of, take
-from ..model.merge_plan import MergeInput
+from ..model.merge_plan import MergeInput, lengths_along
 from ..model.merged_arrays import assemble
 from ..model.selection import Selection, resolve
 from .values import (
@@ -247,6 +248,7 @@ def merge(
     jd: bool = True,
     *,
     stack: str | Sequence[str] = (),
+    attributes: str | Sequence[str] = (),
 ) -> Dataset:
     """Merge datasets along a dimension.
 
@@ -272,6 +274,9 @@ def merge(
     stack : str or sequence of str
         Names of variables without `dim` that get it: values of each dataset are repeated along it. By default they are
         taken from the first dataset, with a `DsWarning` if they differ.
+    attributes : str or sequence of str
+        Names of attributes of the dataset that become variables along `dim`, missing where a dataset lacks them. By
+        default those of the last dataset that has them are kept, with a `DsWarning` if they differ.
 
     Returns
     -------
@@ -282,7 +287,7 @@ def merge(
     ------
     ValueError
         If an argument has a wrong type, or the dimensions, sizes or types of values of a variable differ. In strict
-        mode also if variables that are taken from the first dataset differ.
+        mode also if variables that are taken from the first dataset, or attributes of the dataset, differ.
 
     Examples
     --------
@@ -308,4 +313,11 @@ def merge(
     pairs = [arrays_of(d) for d in dd]
     inputs = [MergeInput(describe(*pair)) for pair in pairs]
     reads = [lambda key, found=found: found[key][None] for found, _ in pairs]
-    return assemble(inputs, reads, dim, new, variables, jd, name_list(stack, "stack"), masks=True)
+    merged = assemble(inputs, reads, dim, new, variables, jd, name_list(stack, "stack"), masks=True)
+    asked, each = keys_of(name_list(attributes, "attributes")), [given.meta[META] for given in inputs]
+    comparison = AttributeComparison(dim, asked)
+    for i, one in enumerate(each):
+        comparison.add(f"dataset {i + 1}", one)
+    comparison.report("last")
+    merged.update(as_variables(asked, each, lengths_along(inputs, dim), dim, merged[META]))
+    return merged

@@ -16,6 +16,7 @@ from ..base.text import escape, hint, unescape
 from ..errors import MissingError, UnsupportedError
 from ..many.scanning import NAMING, JoinOptions
 from ..model.conventions import named
+from ..model.dataset_attributes import AttributeComparison
 from .coders import refusal
 
 DASK = ("ds-format-cython[dask]", "arrays of dask")
@@ -124,6 +125,10 @@ def combined(parts: Sequence[OpenedFile], wanted: JoinOptions, join: str, sortby
         If datasets do not fit together; the message names the first file that does not.
     """
     dim, first = wanted.dim, parts[0].dataset
+    comparison = AttributeComparison(dim, wanted.attributes)
+    for part in parts:
+        comparison.add(part.path, {escape(str(name)): value for name, value in part.dataset.attrs.items()})
+    comparison.report("first")
     if sortby is not None:
         parts = sorted(parts, key=lambda part: _least(part, sortby))
     if not wanted.fills:

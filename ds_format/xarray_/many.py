@@ -115,7 +115,7 @@ def open_many(
         of each file are repeated along it, and are held in memory.
     attributes : str or iterable of str, optional
         Names of attributes of the dataset that become variables along `dim`. Other attributes are taken from the first
-        file.
+        file, with a `DsWarning` if they differ.
     group : str, optional
         Path of the group to open in each file, such as "a/b"; by default the root.
     preprocess : callable, optional
@@ -141,7 +141,8 @@ def open_many(
     MissingGroupError
         If a file lacks the group.
     UnsupportedError
-        If files do not match; the message names the first file that does not, and the variable.
+        If files do not match; the message names the first file that does not, and the variable. In strict mode also if
+        attributes of the dataset differ.
     ReplacedError
         When a variable is read, if a file was replaced or modified after it was opened.
 

@@ -28,6 +28,8 @@ from ds_format.errors import DsError
 
 from ..same import same_data, same_value
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
+
 ROOT = Path(__file__).parents[2]
 FEWER = settings(
     max_examples=max(settings().max_examples // 3, 10),  # each starts processes

@@ -23,6 +23,8 @@ from tests.descriptors import n_open
 
 from .files_as_one import NAMES, SIZES, expected, make, opened, read_all, same, values, write
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
+
 
 @pytest.mark.parametrize("at_once", [frozenset(), None])
 def test_whole_variables(paths: list[str], at_once: Any) -> None:

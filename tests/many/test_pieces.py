@@ -18,6 +18,8 @@ from ds_format.many import pieces
 from ..drivers.netcdf.files import leave_to_library
 from ..same import same_data
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
+
 
 class Opens:
     """Counts how often each file is opened, and how many are open at the same time."""

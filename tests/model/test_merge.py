@@ -31,6 +31,7 @@ def masked(data: Any, mask: Any) -> Any:
 
 
 @FIRST_IS_KEPT
+@pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
 def test_along_a_dimension() -> None:
     a = dataset(
         {"title": "A", "old": 1}, t=("t", [1, 2]), x=("y t", [[1.0, 2.0], [3.0, 4.0]], {"u": "a"}), y=("y", [7, 8])

@@ -17,6 +17,8 @@ from ds_format.errors import MissingError, MissingGroupError, ReplacedError, Uns
 xr = pytest.importorskip("xarray", reason="needs xarray")
 dask = pytest.importorskip("dask", reason="needs dask")
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
+
 WAYS: dict[str, dict[str, Any]] = {
     "lazy": {},
     "load": {"load": True},

@@ -16,6 +16,8 @@ from ds_format.errors import MissingError, ReplacedError, UnsupportedError
 xr = pytest.importorskip("xarray", reason="needs xarray")
 dask = pytest.importorskip("dask", reason="needs dask")
 
+pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
+
 LENGTHS = [2, 3, 0, 1, 2, 2]
 
 

@@ -9,9 +9,6 @@ from typing import Any
 
 from ...base.progress import Progress
 from ...base.text import unescape
-from ...codec.decode import Decoder
-from ...codec.header import VarHeader
-from ...codec.layout import locate
 from ...errors import DsError, IntegrityError
 from ..base import ERROR, WARNING, Problem, Report
 from .source import DsSource
@@ -65,7 +62,7 @@ def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]
         if source.header.version == "2.0.1" and var.type is not None and var.type.is_string:
             continue  # the end of strings is only known after decoding them
         with contextlib.suppress(DsError):
-            start, end = extents[key] = _extent(source, var)
+            start, end = extents[key] = source.extent(var)
             if var.length not in (0, end - start):
                 yield key, f".len: found {var.length}, expected {end - start}"
     if len(extents) == len(source.header.keys):
@@ -76,12 +73,6 @@ def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]
     if strict:
         yield from _shared(extents)
         yield from _beyond_json(source)
-
-
-def _extent(source: DsSource, var: VarHeader) -> tuple[int, int]:
-    if var.size is None or 0 in var.size:
-        return 0, 0
-    return var.offset, Decoder(var, locate(var, source.body.size), source.body).end
 
 
 def _shared(extents: Extents) -> Iterator[tuple[str, str]]:

@@ -101,6 +101,31 @@ def find(read: Read, size: int, n: int) -> Sums | None:
     return Sums(header, struct.unpack(f"<{n}I", data[:-8]))
 
 
+def is_damaged(read: Read, start: int, size: int, line: bytes) -> bool:
+    """Return whether the bytes after the last value are what damage left of a trailer.
+
+    They are if they have its size or its magic, or if one of the checksums that fit the file is in its place.
+    Other programs may leave other bytes there.
+
+    Parameters
+    ----------
+    read : callable
+        See `find`, which returned None.
+    start, size : int
+        Position of these bytes, and their number.
+    line : bytes
+        The bytes of the file before its body.
+    """
+    places = extents(line)
+    trailer_size = 4 * len(places) + END.size
+    tail = bytes(read(start, min(size, trailer_size)))
+    if size == trailer_size or MAGIC in tail:
+        return True
+    expected = _computed(read, line).encode()[: 4 * len(places) + 4] if any(tail) else b""
+    words = (slice(i, i + 4) for i in range(0, min(len(tail), len(expected)), 4))
+    return any(any(tail[word]) and expected[word].startswith(tail[word]) for word in words)
+
+
 def compare(what: str, found: int, expected: int, variable: str | None = None) -> None:
     """Raise an IntegrityError if two checksums differ."""
     if found != expected:
@@ -176,4 +201,8 @@ def of_file(file: FileBody, line: bytes) -> bytes:
         file.read_into(offset, view)
         return view
 
-    return Sums(_crc32()(line, 0), tuple(of_range(read, *place) for place in extents(line))).encode()
+    return _computed(read, line).encode()
+
+
+def _computed(read: Read, line: bytes) -> Sums:
+    return Sums(_crc32()(line, 0), tuple(of_range(read, *place) for place in extents(line)))

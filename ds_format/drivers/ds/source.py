@@ -18,13 +18,13 @@ from ...body.body import FIRST_SIZE, Body, open_body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec.attributes import from_json
-from ...codec.decode import STEP, span_of
+from ...codec.decode import STEP, Decoder, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
 from ...codec.line import Header, HeaderLine, read_line
 from ...codec.stored import Stored
 from ...dataset import as_array
-from ...errors import DsError, MissingError
+from ...errors import DsError, IntegrityError, MissingError
 from ...model.missing import restore
 from ...model.settings import NETCDF
 from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
@@ -47,7 +47,14 @@ class DsSource(Opened):
     strings : bool
         Return text as StringDType arrays instead of object arrays of `str`.
     verify : bool
-        Compare the checksums of the header, and of each variable before it is read, if the file has any.
+        Compare the checksums of the header now, and of each variable before it is read, if the file has any.
+
+    Raises
+    ------
+    DsError, OSError
+        If the header is damaged, or the file cannot be read.
+    IntegrityError
+        See `sums`; with `verify`.
     """
 
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
@@ -56,13 +63,13 @@ class DsSource(Opened):
         self.path = file.name
         self.where = path
         self.strings = strings
-        self._verify = verify
         try:
             self.line = HeaderLine(self._data)
         except DsError as error:
             raise error.at(path=self.path)
         self._file: Body | None = mapped(file) if mmap else file
         self.watch = file.watch
+        self._verify = verify and self.sums is not None
 
     @once
     def header(self) -> Header:
@@ -188,9 +195,35 @@ class DsSource(Opened):
             found = checksums.find(self._bytes, self._opened.size, len(self.header.keys))
             if found is not None:
                 checksums.compare("header", checksums.of_range(self._bytes, 0, self.header.body), found.header)
+            elif (size := self._remains()) > 0:
+                raise IntegrityError(f"trailer of checksums: damaged, found {size} bytes of it after the last value")
         except DsError as error:
             raise error.at(path=self.path)
         return found
+
+    def _remains(self) -> int:
+        """Return the number of bytes after the last value if they are what damage left of a trailer; otherwise 0."""
+        with contextlib.suppress(DsError):  # reading a damaged variable reports it
+            variables = [self.variable(key) for key in self.header.keys]
+            start = self.header.body + max((self.extent(var)[1] for var in variables), default=0)
+            size = self._opened.size - start
+            if size and checksums.is_damaged(self._bytes, start, size, bytes(self._data[: self.header.body])):
+                return size
+        return 0
+
+    def extent(self, var: VarHeader) -> tuple[int, int]:
+        """Return start and end of the bytes of a variable in the body, whatever `.len` says.
+
+        Raises
+        ------
+        FormatError
+            If its mask or lengths are damaged.
+        """
+        if var.size is None or 0 in var.size:
+            return 0, 0
+        if has_legacy_strings(self.header.version, var):
+            return var.offset, var.offset + var.length
+        return var.offset, Decoder(var, locate(var, self.body.size), self.body).end
 
     @once
     def _compared(self) -> set[str]:

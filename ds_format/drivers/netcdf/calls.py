@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -98,6 +99,39 @@ def _is_plain(variable: Variable) -> bool:
     return is_number and dtype.isnative and variable.endian() in ("native", sys.byteorder)
 
 
+class _File(netCDF4.Dataset):
+    """A file in which variables and attributes can be defined together.
+
+    The library ends its define mode after each of them, and this moves all data of a classic file.
+    """
+
+    def _redef(self) -> None:
+        if id(self) not in _in_define_mode:
+            super()._redef()  # type: ignore[misc]
+
+    def _enddef(self) -> None:
+        if id(self) not in _in_define_mode:
+            super()._enddef()  # type: ignore[misc]
+
+
+_in_define_mode: set[int] = set()
+
+
+@contextlib.contextmanager
+def defining(file: Group) -> Iterator[None]:
+    """Define variables together; the lock is held."""
+    if file.data_model == "NETCDF4":
+        yield
+        return
+    file._redef()  # noqa: SLF001
+    _in_define_mode.add(id(file))
+    try:
+        yield
+    finally:
+        _in_define_mode.discard(id(file))
+    file._enddef()  # noqa: SLF001
+
+
 def create_file(path: str, format: str, target: str) -> Group:
     """Create a file.
 
@@ -109,13 +143,13 @@ def create_file(path: str, format: str, target: str) -> Group:
         The name for messages.
     """
     with guard.Guard(DsError, target):
-        return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
+        return _File(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
 def append_to_file(path: str, target: str) -> Group:
     """Open a file to define and write more variables; parameters as of `create_file`."""
     with guard.Guard(DsError, target):
-        return netCDF4.Dataset(_library_path(path), "a", encoding=PATH_ENCODING)
+        return _File(_library_path(path), "a", encoding=PATH_ENCODING)
 
 
 def close_file(file: Group) -> None:

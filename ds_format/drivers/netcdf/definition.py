@@ -37,6 +37,7 @@ from .format import (
     Kind,
     check_attribute,
     check_path,
+    chunk_size,
     creation_options,
     file_dtype,
     file_kind,
@@ -395,10 +396,7 @@ class Definer:
             marker["missing"] = facts.mark.decode()
         elif kind == "char" and facts.type == "str":
             fill = character_fill(values)
-        options = self._options(plan, dims)
-        if kind == "string":
-            # the library compresses references to strings at most, and not everywhere
-            options = {name: value for name, value in options.items() if name == "chunksizes"}
+        options = self._options(plan, dims, 1 if kind == "char" else 0)
         variable = self._create(plan, "S1" if kind == "char" else str, dims, values, marker, options)
         marks: missing.Sentinels = [] if fill is None else [np.bytes_(fill)]
         mark = (facts.mark if fill is None else fill) if facts.has_missing else None
@@ -418,7 +416,7 @@ class Definer:
                 raise UnsupportedError("every value of its type is present: none is left to mark missing values")
             values = {missing.FILL_ATTRIBUTE: facts.free[0], **values}
             is_own_fill = True
-        options = self._options(plan, plan.dims)
+        options = self._options(plan, plan.dims, dtype.itemsize)
         # the library needs the byte order in both places
         stored = dtype.newbyteorder(">") if "endian" in options and enum is None else dtype
         has_fill = missing.FILL_ATTRIBUTE in values
@@ -493,7 +491,7 @@ class Definer:
             options = {name: value for name, value in options.items() if name != "fletcher32"}
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
-        if fill is not None and (self.format == "NETCDF4_CLASSIC" or isinstance(datatype, netCDF4.EnumType)):
+        if fill is not None and isinstance(datatype, netCDF4.EnumType):
             del encoded[missing.FILL_ATTRIBUTE]
             options = {**options, "fill_value": fill.value}
         group, name = split(plan.name)
@@ -505,18 +503,34 @@ class Definer:
         group, base = split(name)
         return self.group(group).dimensions[base]
 
-    def _options(self, plan: VariablePlan, dims: tuple[str, ...]) -> dict[str, Any]:
+    def _options(self, plan: VariablePlan, dims: tuple[str, ...], item_size: int) -> dict[str, Any]:
+        """Return the options of a variable without a compression that would fail.
+
+        Parameters
+        ----------
+        plan : VariablePlan
+        dims : tuple of str
+            Its dimensions in the file.
+        item_size : int
+            Bytes of a value; 0 for strings of any length.
+        """
         found = [self._dimension(dim) for dim in dims]
         shape = tuple(int(dimension.size) for dimension in found)
         # an unlimited dimension has no size before it is written
-        options = creation_options(plan.record, shape, tuple(d.isunlimited() for d in found), self.format)
-        compression = options.get("compression")
-        if compression is not None and not is_available(self.file, compression):
-            warn(
-                f"compression {compression} is not available in this netCDF library: written without it",
-                self.path,
-                plan.name,
-            )
+        unlimited = tuple(d.isunlimited() for d in found)
+        options = creation_options(plan.record, shape, unlimited, self.format)
+        if not item_size:
+            # the library compresses references to strings at most, and not everywhere
+            return {name: value for name, value in options.items() if name == "chunksizes"}
+        compression = options.get("compression", "")
+        size = chunk_size(options.get("chunksizes"), shape, unlimited, item_size)
+        reason = None
+        if compression and not is_available(self.file, compression):
+            reason = "is not available in this netCDF library"
+        elif compression.startswith("blosc") and size < BLOSC_MIN_SIZE:
+            reason = f"needs chunks of at least {BLOSC_MIN_SIZE} bytes, found {size}"
+        if reason is not None:
+            warn(f"compression {compression} {reason}: written without it", self.path, plan.name)
             options = {name: value for name, value in options.items() if name in ("endian", "chunksizes", "fletcher32")}
         return options
 
@@ -552,6 +566,9 @@ class Definer:
             return None
         return enum
 
+
+BLOSC_MIN_SIZE = 128
+"""Bytes from which on blosc compresses (c-blosc 1.21, MIN_BUFFERSIZE). The library cannot write what stays as is."""
 
 UNREADABLE_SIZE = 8
 """Bytes of values whose checksums szip loses: it encodes whole values, and the checksum is half of one (libaec 1.1)."""

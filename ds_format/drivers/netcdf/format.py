@@ -29,6 +29,7 @@ variables) and `strings`.
 from __future__ import annotations
 
 import functools
+import math
 import re
 import unicodedata
 from typing import Any, Literal
@@ -196,6 +197,28 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
     if shape:
         options.update(_filter_options(record))
     return options
+
+
+UNLIMITED_SIZE = 4096
+"""Bytes of a chunk, at least, if the library chooses it along unlimited dimensions only."""
+
+
+def chunk_size(lengths: list[int] | None, shape: tuple[int, ...], unlimited: tuple[bool, ...], item_size: int) -> int:
+    """Return the bytes of a chunk; of a large one that the library chooses, the bytes of a larger one.
+
+    Parameters
+    ----------
+    lengths : list of int, optional
+        By default the library chooses them: 1 along unlimited dimensions, and other dimensions are whole.
+    shape, unlimited
+        As of `creation_options`.
+    item_size : int
+        Bytes of a value.
+    """
+    if lengths is None and all(unlimited):
+        return UNLIMITED_SIZE
+    whole = [1 if is_unlimited else n for n, is_unlimited in zip(shape, unlimited, strict=True)]
+    return math.prod(lengths or whole) * item_size
 
 
 def _filter_options(record: dict[str, Any]) -> dict[str, Any]:

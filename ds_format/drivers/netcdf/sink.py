@@ -19,7 +19,7 @@ from ..library.plan import Facts, VariablePlan, survey
 from ..library.sink import LibrarySink
 from . import direct
 from .attributes import write_attributes
-from .calls import append_to_file, close_file, create_file, drop
+from .calls import append_to_file, close_file, create_file, defining, drop
 from .definition import (
     DefinedVariable,
     Definer,
@@ -92,7 +92,6 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             self._storage = StorageOptions(compression, level, shuffle, chunks, digits, bits, encoding)
         except DsError as error:
             raise error.at(path=path_text(path))
-        self._facts: dict[str, Facts | None] = {}
         self._defined: dict[str, DefinedVariable] = {}
         self._roundings: dict[str, Rounding] = {}
         self._containers: dict[str, str] = {}
@@ -154,15 +153,26 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             prefix = f"{group}/" if group else ""
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
-        for variable in plan.variables.values():
-            # defining it later would move all data already in a classic file
-            facts = self._facts[variable.name] = known_facts(variable, self._format)
-            if facts is not None:
-                with Guard(UnsupportedError, self.path, variable.name):
-                    self._defined[variable.name] = self._define(variable, facts)
+        self._undefined = {each.name: each for each in plan.variables.values()}
+        self._facts = {name: known_facts(each, self._format) for name, each in self._undefined.items()}
+        self._define_known()
         self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
 
+    def _define_known(self) -> None:
+        """Define variables in their order, up to the first one whose values decide how it is defined.
+
+        A variable that is defined later moves all data already in a classic file, once for those defined together.
+        """
+        with defining(self._file):
+            for name, plan in [*self._undefined.items()]:
+                facts = self._facts[name]
+                if facts is None:
+                    return
+                with Guard(UnsupportedError, self.path, name):
+                    self._defined[name] = self._define(plan, facts)
+
     def _define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
+        del self._undefined[plan.name]
         rounding = self._storage.rounding(plan, facts.type)
         if rounding is not None:
             self._roundings[plan.name] = rounding
@@ -189,7 +199,12 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         defined = self._defined.pop(plan.name, None)
         if defined is None:
             self._give_to_library()
-            defined = self._define(plan, form)
+            self._facts[plan.name] = form
+            if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
+                with defining(self._file):
+                    defined = self._define(plan, form)
+            self._define_known()
+            defined = defined or self._defined.pop(plan.name)
         rounding = self._roundings.get(plan.name)
         if self._is_direct or (self._may_be_direct and direct.gains(plan)):
             self._give_to_h5py()

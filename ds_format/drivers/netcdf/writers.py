@@ -11,9 +11,10 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UnsupportedError
+from ...errors import DsError, UnsupportedError
 from ...model import missing
 from ...model.rounding import Rounding
+from ...model.settings import setting
 from ..library.plan import VariablePlan
 from ..library.sink import LibraryWriter
 from ..strings import as_objects, characters
@@ -35,6 +36,19 @@ def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
         yield
     finally:
         enum.enum_dict = members
+
+
+@contextmanager
+def naming_blosc(plan: VariablePlan) -> Iterator[None]:
+    """Let a library's error about a variable compressed by blosc say why: its filter refuses incompressible chunks."""
+    try:
+        yield
+    except RuntimeError as error:
+        compression = setting(plan.record, "compression", str) or ""
+        if not compression.startswith("blosc"):
+            raise
+        reason = f"{compression} cannot write chunks that it does not make smaller; choose another compression"
+        raise DsError(f"{error}: {reason}") from error
 
 
 class VariableWriter(LibraryWriter[VariablePlan]):
@@ -88,6 +102,10 @@ class SlabWriter(VariableWriter):
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """See `LibraryWriter.put`."""
+        with naming_blosc(self.plan):
+            self._put(slices, values)
+
+    def _put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         variable, length = self.defined.variable, self.defined.length
         if length is not None:
             slices = (*slices, slice(0, length))
@@ -99,5 +117,6 @@ class SlabWriter(VariableWriter):
 
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""
-        release_cache(self.defined.variable)
+        with naming_blosc(self.plan):
+            release_cache(self.defined.variable)
         return super().finish()

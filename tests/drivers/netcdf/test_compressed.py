@@ -163,14 +163,99 @@ def test_random_layouts_and_blocks(case: tuple[Any, ...], tmp_path: Path, chunks
 @pytest.mark.parametrize("compression", ["zlib", "zstd", "bzip2", "szip", "blosc_lz4", "blosc_zstd"])
 def test_compressions(compression: str, tmp_path: Path, chunks_of: list[str]) -> None:
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset("x", "w", diskless=True) as file:
-        if not netcdf.format.is_available(file, compression):
-            pytest.skip(f"not in this netCDF library: {compression}")
+    if not is_known(compression):
+        pytest.skip(f"not in this netCDF library: {compression}")
     ds.write(path, DATASET, compression=compression)
     available = {"zlib", "bzip2"} | ({"zstd"} if filters.HDF5[filters.ZSTD].is_available() else set())
     assert bool(chunks_of) == (compression in available)
     assert same(np.ma.asarray(raw(path)["x"]), np.ma.asarray(MASKED.filled(-9)))
     assert storage(path, "x")[compression.partition("_")[0]]
+
+
+BLOSC = ["blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_zlib", "blosc_zstd"]
+SHAPES: list[tuple[tuple[int, ...], list[str], list[int] | None]] = [
+    ((3,), [], None),
+    ((0,), [], None),
+    ((), [], None),
+    ((200,), [], None),
+    ((200,), [], [1]),
+    ((200,), ["d0"], None),
+    ((200,), ["d0"], [15]),
+    ((200,), ["d0"], [16]),
+    ((4, 5), ["d0"], None),
+    ((4, 40), ["d0"], None),
+    ((4, 5), ["d0", "d1"], None),
+    ((40, 4), ["d1"], None),
+]
+"""Shape, unlimited dimensions, chunks."""
+
+
+def is_known(compression: str) -> bool:
+    with netCDF4.Dataset("x", "w", diskless=True) as file:
+        return netcdf.format.is_available(file, compression)
+
+
+@pytest.mark.skipif(not is_known("blosc_lz"), reason="not in this netCDF library: blosc")
+@pytest.mark.parametrize("compression", [*BLOSC, "zlib", "zstd"])
+def test_tiny_chunks_are_written_without_blosc(compression: str, tmp_path: Path) -> None:
+    for number, (shape, unlimited, chunks) in enumerate(SHAPES):
+        for code in ("i1", "i2", "f4", "f8", "?", "S4"):
+            path, dims = (
+                tmp_path / f"{number}{code[0]}{code[1:]}.nc".replace("?", "b"),
+                [f"d{i}" for i in range(len(shape))],
+            )
+            record = {"compression": compression, "level": 4, "char": {"dim": "c", "size": 4} if code == "S4" else None}
+            record["chunks"] = chunks and [*chunks, *([4] if code == "S4" else [])]
+            meta = {"x": {".dims": dims, ".netcdf": {k: v for k, v in record.items() if v is not None}}}
+            dataset: dict[str, Any] = {
+                "x": np.zeros(shape, code),
+                ".": {**meta, ".": {".netcdf": {"unlimited": unlimited}}},
+            }
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                ds.write(path, dataset)
+            with netCDF4.Dataset(path) as file:
+                x = file["x"]
+                sizes = x.chunking()
+                size = np.prod(x.shape if sizes == "contiguous" else sizes) * np.dtype(x.dtype).itemsize
+                is_tiny = bool(x.shape) and compression in BLOSC and size < 128
+                filters_ = x.filters()
+                assert bool(filters_[compression.partition("_")[0]]) == (bool(x.shape) and not is_tiny), (shape, code)
+            expected = [f'variable "x": compression {compression} needs chunks of at least 128 bytes, found {size}: ']
+            assert len(caught) == is_tiny and all(expected[0] in str(each.message) for each in caught), (shape, code)
+            assert np.array_equal(ds.read(path)["x"], dataset["x"])
+
+
+@pytest.mark.skipif(not is_known("blosc_lz"), reason="not in this netCDF library: blosc")
+@pytest.mark.parametrize("compression", BLOSC)
+def test_tiny_chunks_that_were_never_written(compression: Any, tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("empty", None)
+        file.createVariable("x", "f4", ("time",), compression=compression, chunksizes=(2,))
+        file.createVariable("none", "f4", ("empty",), compression=compression, chunksizes=(2,))
+        file.createVariable("y", "f4", ("time",))[:] = np.arange(5)
+    with pytest.warns(ds.DsWarning, match=f'"(x|none)": compression {compression} needs chunks .* found 8: written wi'):
+        ds.convert(tmp_path / "a.nc", tmp_path / "b.nc")
+    assert ds.read(tmp_path / "b.nc")["x"].mask.all()
+    assert "blosc" not in storage(tmp_path / "b.nc", "x")
+
+
+@pytest.mark.skipif(not is_known("blosc_lz"), reason="not in this netCDF library: blosc")
+def test_an_incompressible_chunk_is_named(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 2**63, 5000)
+    message = r'a\.nc: variable "x": NetCDF: HDF error: blosc_lz cannot write chunks that it does not make smaller'
+    with pytest.raises(ds.DsError, match=message):
+        ds.write(tmp_path / "a.nc", {"x": values}, compression="blosc_lz")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(netcdf.definition, "is_available", lambda file, compression: False)
+    dataset = {"x": np.zeros(3), ".": {"x": {".dims": ["d"], ".netcdf": {"compression": "blosc_lz"}}}}
+    with pytest.warns(ds.DsWarning, match="blosc_lz is not available in this netCDF library: written without it"):
+        ds.write(tmp_path / "a.nc", dataset)
+    assert "blosc" not in storage(tmp_path / "a.nc", "x")
 
 
 @pytest.mark.parametrize("code", ["i2", "f4", "i8", "f8"])
