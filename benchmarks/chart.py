@@ -59,7 +59,7 @@ def times(document: str, title: str, column: str) -> dict[str, str]:
     raise ValueError(f"found no column {column!r} of a table {title!r}")
 
 
-def svg(figures: Mapping[str, str]) -> str:
+def svg(figures: Mapping[str, str], title: str) -> str:
     """Return the picture: the fastest first, on an axis of powers of ten."""
     order = sorted(figures, key=lambda name: seconds(figures[name]))
     bottom = TOP + STEP * len(order)
@@ -68,7 +68,7 @@ def svg(figures: Mapping[str, str]) -> str:
         "Each step of the axis is ten times the last.",
     )
     parts = [
-        '<text class="title" x="8" y="22">Reading a small file: nine variables, 55 attributes</text>',
+        f'<text class="title" x="8" y="22">{escape(title)}</text>',
         *(f'<text class="small" x="8" y="{40 + 15 * i}">{note}</text>' for i, note in enumerate(notes)),
     ]
     for value, label in TICKS.items():
@@ -86,7 +86,7 @@ def svg(figures: Mapping[str, str]) -> str:
     summary = ", ".join(f"{name} {figures[name]}" for name in order)
     lines = [
         f'<svg class="speed" xmlns="{NAMESPACE}" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
-        f"<title>Time to read a small file: {escape(summary)}</title>",
+        f"<title>{escape(title)}: {escape(summary)}</title>",
         f"<style>{STYLE}</style>",
         *parts,
         "</svg>",

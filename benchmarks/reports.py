@@ -151,7 +151,7 @@ class Reports:
 
 
 def joined(datasets: Sequence[Data], scalars: bool = True) -> dict[str, Any]:
-    """Return the arrays of datasets, each variable's one behind another; scalars, if any, are repeated for all times."""
+    """Return the arrays of datasets, one behind another; scalars, unless left out, are repeated for all times."""
     found = {}
     for name, first in datasets[0].items():
         if name != "." and (scalars or np.ndim(first)):
