@@ -43,7 +43,7 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
             endian = "big" if array.dtype.byteorder == ">" else "native"
             fill = attributes.pop("_FillValue", None)
             variable = file.createVariable(name, kind, dims, endian=endian, fill_value=fill, **options)
-            variable.set_auto_scale(False)  # packed numbers are packed already
+            variable.set_auto_scale("scale_factor" not in attributes)  # packed numbers are packed already
             for key, value in attributes.items():
                 if key == "valid_range":
                     value = np.asarray(value, array.dtype)  # else the library ignores it, and warns

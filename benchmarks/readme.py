@@ -3,7 +3,8 @@
 It changes the tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->`, the line between
 `<!-- machine -->` and `<!-- /machine -->`, and the times in the first sentences of README.md and docs/index.md. Figures
 of a later report replace those of earlier ones. A page whose tables would lack a figure is not written, and the error
-names the rows. Without a report, the sentences and the picture get the figures of the tables.
+names the rows; in docs/targets.md, only rows whose figures were all measured change. Without a report, sentences and
+the picture get the figures of the tables.
 """
 
 from __future__ import annotations
@@ -84,8 +85,22 @@ def replaced(document: str, tables: Sequence[str], machine: str = "") -> str:
 
 def lacking(table: str) -> list[str]:
     """Return the first cells of the rows of a table that lack a figure."""
-    rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
-    return [row[0] for row in rows if any(MISSING in re.split("[ ;]", cell) for cell in row[1:])]
+    return [row[0] for row in map(_cells, table.splitlines()[2:]) if _lacks(row)]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip()[1:-1].split("|")]
+
+
+def _lacks(row: Sequence[str]) -> bool:
+    return any(MISSING in re.split("[ ;]", cell) for cell in row[1:])
+
+
+def updated(table: str, document: str) -> str:
+    """Return a table in which rows that lack a figure are those of a document with the same work and target."""
+    former = {tuple(row[:2]): row for row in map(_cells, "".join(TABLES.findall(document)).splitlines())}
+    rows = map(_cells, table.splitlines())
+    return _lines([former.get(tuple(row[:2]), row) if _lacks(row) else row for row in rows])
 
 
 def load(paths: Sequence[str]) -> tuple[str, dict[str, Result]]:
@@ -117,11 +132,15 @@ def main(paths: Sequence[str]) -> None:
     missing: list[str] = []
     machine, results = load(paths)
     for name, every in tables(results).items() if paths else ():
+        text = (ROOT / name).read_text(encoding="utf-8")
         holes = [f"{name}: {row}" for table in every for row in lacking(table)]
-        if not holes:
-            text = (ROOT / name).read_text(encoding="utf-8")
-            (ROOT / name).write_text(replaced(text, every, machine), encoding="utf-8")
-        missing += holes
+        if name == TARGETS:  # of several runs
+            text = replaced(text, [updated(table, text) for table in every])
+        elif not holes:
+            text = replaced(text, every, machine)
+        else:
+            missing += holes
+        (ROOT / name).write_text(text, encoding="utf-8")
     figures = read_figures()
     for name in FIRST:
         text = (ROOT / name).read_text(encoding="utf-8")

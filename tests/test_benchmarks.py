@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ds_format as ds
+
 from .numpy_versions import NUMPY_2
 
 if not NUMPY_2:
@@ -32,8 +34,12 @@ from benchmarks import (
     disk,
     instructions,
     machine,
+    peers,
+    programs,
     readme,
+    reports,
     shown,
+    stations,
     table,
     targets,
     versions,
@@ -545,6 +551,27 @@ def test_whole_datasets_are_compared() -> None:
 def test_whole_datasets_that_differ(found: dict[str, Any], message: str) -> None:
     with pytest.raises(data.UnequalError, match=message):
         data.expect_whole("way", {**WHOLE, **found}, WHOLE)
+
+
+@pytest.mark.parametrize("kind", [stations.ORDINARY, stations.OWN, *stations.MORE])
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF4_CLASSIC", "NETCDF4"])
+def test_other_programs_have_the_same_report(kind: str, format: str, tmp_path: Path) -> None:
+    report, path = stations.station(3, kind), str(tmp_path / "x.nc")
+    peers.write_netcdf(path, data.stored(report), format)
+    data.expect_report(NETCDF, programs.read_netcdf(path), report)
+    data.expect_report(OURS, ds.read(path), report)
+    report["temperature"] = report["temperature"] + 1
+    with pytest.raises(data.UnequalError, match="temperature"):
+        data.expect_report(NETCDF, programs.read_netcdf(path), report)
+
+
+def test_reports_are_joined_with_their_scalars() -> None:
+    first, second = (data.settled(stations.ordinary(i)) for i in range(2))
+    found = reports.joined([first, second])
+    assert [found["station_id"][i] for i in (23, 24)] == ["ST0000000000", "ST0000000001"]
+    gaps = [np.ma.count_masked(one["temperature"]) for one in (found, first, second)]
+    assert gaps[0] == gaps[1] + gaps[2] > 0
+    assert "station_id" not in reports.joined([first], scalars=False)
 
 
 @pytest.mark.parametrize("title", instructions.CALLS)

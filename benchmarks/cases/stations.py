@@ -154,7 +154,7 @@ def _merge_xarray(reports: Reports, program: Program) -> Way:
             return file.load()
 
     note = 'open_mfdataset(paths, decode_times=False, data_vars="all").load()'
-    return reports.merges(XARRAY, read, reports.written(program), note)
+    return reports.merges(XARRAY, read, reports.written(program), note, scalars=False)  # a single file keeps them
 
 
 def _merge_reference(reports: Reports, scalars: bool) -> list[Way]:
