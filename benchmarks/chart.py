@@ -9,7 +9,7 @@ from html import escape
 
 OURS, ALONE = "ds_format", "system calls alone"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}  # noqa: RUF001 - the sign of micro
-TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms"}  # noqa: RUF001
+TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 1e-1: "100 ms"}  # noqa: RUF001
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 470, 132, 372, 68, 26, 17
 """Pixels: of the picture; where bars begin; where the last tick and the first bar are; from bar to bar; of a bar."""

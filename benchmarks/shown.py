@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .cases.archive import READ_BY_TWO
+from .cases.archive import ORDINARY_FILES, READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
 from .cases.remote import CHUNK, METADATA, REPORTS, SLAB
 from .stations import MORE
@@ -68,7 +68,6 @@ CONVERTED = {
     "plain ones, classic / netCDF-4": ("archive of classic files, ds convert", "archive of netCDF-4 files, ds convert"),
 }
 ALONE, THEIRS = "system calls or NumPy alone", "ds-format 5.0.2"
-NETCDF_FILES = ("classic", "netCDF-4 classic", "netCDF-4")
 USUAL = {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE}
 SMALL = {"ds_format": OURS, "system calls": BARE, "netCDF4": NETCDF}
 LARGE = {"ds_format": OURS, "NumPy": COPY, "netCDF4": NETCDF}
@@ -171,7 +170,7 @@ PERFORMANCE = (
         "NetCDF files",
         {"ds_format": OURS, "netCDF4": NETCDF},
         (
-            *(Row(f"read a report, {words}", (f"ordinary {words}, read",)) for words in NETCDF_FILES),
+            *(Row(f"read an {words} report", (f"{words}, read",)) for words in ORDINARY_FILES),
             Row("read a plain one, classic / netCDF-4", ("classic, read", "netCDF-4, read")),
             Row("read a plain one with zlib", ("netCDF-4 with zlib, read",)),
             Row("`ds.read_many` of 2 000 netCDF-4 files, per file", ("ordinary netCDF-4, read_many",)),

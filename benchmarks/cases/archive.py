@@ -27,13 +27,12 @@ from .large import PACKAGE
 from .program import command
 
 CLASSIC, NETCDF4 = "NETCDF3_CLASSIC", "NETCDF4"
-FILES = {
+ORDINARY_FILES = {
     "ordinary classic": (ORDINARY, CLASSIC),
     "ordinary netCDF-4 classic": (ORDINARY, "NETCDF4_CLASSIC"),
     "ordinary netCDF-4": (ORDINARY, NETCDF4),
-    "classic": (OWN, CLASSIC),
-    "netCDF-4": (OWN, NETCDF4),
 }
+FILES = {**ORDINARY_FILES, "classic": (OWN, CLASSIC), "netCDF-4": (OWN, NETCDF4)}
 """Words → kind of reports, and format. Texts are characters, in NETCDF4 strings."""
 JOBS = 2
 SHARE = 10
