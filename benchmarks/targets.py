@@ -106,7 +106,7 @@ def _of_all(work: str, limit: float) -> dict[str, float]:
 
 
 CALLS = "bare open+fstat+read+close"
-CONVERTED = "two processes of netCDF4 that only read them"
+TWO_PROCESSES = "two processes of netCDF4 that only read them"
 RENAMING = "bare open+writev+close+rename"
 ORDINARY: tuple[Goal, ...] = (
     Goal(
@@ -150,7 +150,7 @@ ORDINARY: tuple[Goal, ...] = (
                 "within",
                 READ_BY_TWO,
                 {f"archive of {words} files, ds convert": 0.33 for words in ORDINARY_FILES},
-                CONVERTED,
+                TWO_PROCESSES,
             ),
         ),
     ),
@@ -385,7 +385,7 @@ GOALS: tuple[Goal, ...] = (
                 "within",
                 READ_BY_TWO,
                 {"archive of classic files, ds convert": 0.33, "archive of netCDF-4 files, ds convert": 0.33},
-                CONVERTED,
+                TWO_PROCESSES,
             ),
         ),
     ),

@@ -45,24 +45,17 @@ def reports(make: Callable[[int], Data], stack: Sequence[str], bench: Bench, fol
         return Way(name, stopwatch(work), lambda: expect(name, values_of(work(), datasets[0]["."]), values), note)
 
     theirs = way(XARRAY, partial(_xarray, few), 'open_mfdataset(paths, engine="netcdf4").load()', few_expected)
-    return Trial(
-        [
-            way(OURS, partial(opened, load=True), "ds.open_many(paths, dim, load=True)"),
-            way(
-                READ_MANY,
-                partial(ds.read_many, paths, dim="time", stack=stack),
-                "ds.read_many(paths, dim=name): no xarray",
-            ),
-            Way(f"{OURS}, opened", stopwatch(opened), lambda: None, "ds.open_many(paths, dim): values are not read"),
-            way(f"{OURS}, one by one", lambda: opened().load(), "ds.open_many(paths, dim).load()"),
-            way(
-                f"{OURS}, dask", lambda: opened(chunks="auto").load(), 'ds.open_many(paths, dim, chunks="auto").load()'
-            ),
-            scaled(theirs, len(few), n),
-        ],
-        n=n,
-        repetitions=(1, 5),
-    )
+    ways = [
+        way(OURS, partial(opened, load=True), "ds.open_many(paths, dim, load=True)"),
+        way(READ_MANY, partial(ds.read_many, paths, dim="time", stack=stack), "ds.read_many(paths, dim): no xarray"),
+        Way(f"{OURS}, opened", stopwatch(opened), lambda: None, "ds.open_many(paths, dim): values are not read"),
+        scaled(theirs, len(few), n),
+    ]
+    if not stack:  # these take long, and are not about kinds of variables
+        dask = 'ds.open_many(paths, dim, chunks="auto").load()'
+        ways.append(way(f"{OURS}, one by one", lambda: opened().load(), "ds.open_many(paths, dim).load()"))
+        ways.append(way(f"{OURS}, dask", lambda: opened(chunks="auto").load(), dask))
+    return Trial(ways, n=n, repetitions=(1, 5))
 
 
 def _report(i: int) -> Data:
