@@ -28,7 +28,7 @@ SHARE = 10
 NAME, ORDINARY_NAME = "open_many, 2 000 small files", "open_many, 2 000 ordinary stations"
 
 
-def reports(make: Callable[[int], Data], stack: Sequence[str], bench: Bench, folder: Path) -> Trial:
+def reports(make: Callable[[int], Data], stack: dict[str, Any], bench: Bench, folder: Path) -> Trial:
     """Open reports of stations, and load them."""
     if not has_xarray():
         raise SkippedError("needs xarray and dask")
@@ -39,7 +39,7 @@ def reports(make: Callable[[int], Data], stack: Sequence[str], bench: Bench, fol
     few = [_written(folder / f"{i:06d}.nc", data) for i, data in enumerate(datasets[::SHARE])]
     one_form = [settled(data) for data in datasets]
     expected, few_expected = joined(one_form), joined(one_form[::SHARE], scalars=not stack)
-    opened = partial(ds.open_many, paths, "time", stack=stack, decode_times=False)
+    opened = partial(ds.open_many, paths, "time", **stack, decode_times=False)
 
     def way(name: str, work: Callable[[], Any], note: str, values: Data = expected) -> Way:
         return Way(name, stopwatch(work), lambda: expect(name, values_of(work(), datasets[0]["."]), values), note)
@@ -47,7 +47,7 @@ def reports(make: Callable[[int], Data], stack: Sequence[str], bench: Bench, fol
     theirs = way(XARRAY, partial(_xarray, few), 'open_mfdataset(paths, engine="netcdf4").load()', few_expected)
     ways = [
         way(OURS, partial(opened, load=True), "ds.open_many(paths, dim, load=True)"),
-        way(READ_MANY, partial(ds.read_many, paths, dim="time", stack=stack), "ds.read_many(paths, dim): no xarray"),
+        way(READ_MANY, partial(ds.read_many, paths, dim="time", **stack), "ds.read_many(paths, dim): no xarray"),
         Way(f"{OURS}, opened", stopwatch(opened), lambda: None, "ds.open_many(paths, dim): values are not read"),
         scaled(theirs, len(few), n),
     ]
@@ -86,8 +86,8 @@ GROUP = Group(
     "are not decoded. Ordinary stations have three scalars, which get the dimension; from xarray they are those of the "
     "first file.",
     (
-        Case(ORDINARY_NAME, partial(reports, ordinary, SCALARS)),
-        Case(NAME, partial(reports, _report, [])),
+        Case(ORDINARY_NAME, partial(reports, ordinary, {"stack": SCALARS})),
+        Case(NAME, partial(reports, _report, {})),
     ),
     threads=f"may take {MOST_THREADS} threads",
 )

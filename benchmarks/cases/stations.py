@@ -130,8 +130,8 @@ def read_many(kind: str, bench: Bench, folder: Path) -> Trial:
 def merge(kind: str, bench: Bench, folder: Path) -> Trial:
     """Read all files as one dataset."""
     reports = Reports(bench, folder, kind)
-    stack = SCALARS if kind == ORDINARY else []
-    ours = partial(ds.read_many, dim="time", stack=stack)
+    stack = {"stack": SCALARS} if kind == ORDINARY else {}
+    ours = partial(ds.read_many, dim="time", **stack)
     return Trial(
         [
             reports.merges(OURS, ours, reports.ours, 'ds.read_many(paths, dim="time")'),
