@@ -9,7 +9,7 @@ from html import escape
 
 OURS, ALONE = "ds_format", "system calls alone"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}  # noqa: RUF001 - the sign of micro
-TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms"}  # noqa: RUF001
+TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 1e-1: "100 ms"}  # noqa: RUF001
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 470, 132, 372, 68, 26, 17
 """Pixels: of the picture; where bars begin; where the last tick and the first bar are; from bar to bar; of a bar."""
@@ -59,7 +59,7 @@ def times(document: str, title: str, column: str) -> dict[str, str]:
     raise ValueError(f"found no column {column!r} of a table {title!r}")
 
 
-def svg(figures: Mapping[str, str]) -> str:
+def svg(figures: Mapping[str, str], title: str) -> str:
     """Return the picture: the fastest first, on an axis of powers of ten."""
     order = sorted(figures, key=lambda name: seconds(figures[name]))
     bottom = TOP + STEP * len(order)
@@ -68,7 +68,7 @@ def svg(figures: Mapping[str, str]) -> str:
         "Each step of the axis is ten times the last.",
     )
     parts = [
-        '<text class="title" x="8" y="22">Reading a small file: nine variables, 55 attributes</text>',
+        f'<text class="title" x="8" y="22">{escape(title)}</text>',
         *(f'<text class="small" x="8" y="{40 + 15 * i}">{note}</text>' for i, note in enumerate(notes)),
     ]
     for value, label in TICKS.items():
@@ -86,7 +86,7 @@ def svg(figures: Mapping[str, str]) -> str:
     summary = ", ".join(f"{name} {figures[name]}" for name in order)
     lines = [
         f'<svg class="speed" xmlns="{NAMESPACE}" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
-        f"<title>Time to read a small file: {escape(summary)}</title>",
+        f"<title>{escape(title)}: {escape(summary)}</title>",
         f"<style>{STYLE}</style>",
         *parts,
         "</svg>",

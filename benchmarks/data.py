@@ -103,6 +103,58 @@ def expect_whole(way: str, found: Mapping[str, Any], expected: Data) -> None:
             expect(f"{way}: {name}: {key}", value, in_kind)
 
 
+def stored(data: Data) -> Data:
+    """Return a report as other programs get it: missing values as fill values, texts of NumPy, plain attributes."""
+    meta = {
+        name: {key: _python(value) for key, value in entry.items() if key != ".netcdf"}
+        for name, entry in data["."].items()
+    }
+    return of_arrays({name: _stored(value, meta[name]) for name, value in data.items() if name != "."}, meta)
+
+
+def _python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value  # JSON has no others
+
+
+def _stored(value: Any, entry: Mapping[str, Any]) -> NDArray[Any]:
+    array = value.filled(entry["_FillValue"]) if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+    return np.strings.decode(array.astype("S")) if array.dtype.kind in "OS" else array
+
+
+def settled(found: Mapping[str, Any]) -> Data:
+    """Return a report with masks, unpacked numbers and texts, without their attributes, whichever program read it."""
+    arrays, meta = {}, {name: dict(entry) for name, entry in found["."].items()}
+    for name, value in found.items():
+        if name != ".":
+            array, entry = np.ma.asanyarray(value), meta[name]
+            fill, scale, offset = (entry.pop(key, None) for key in ("_FillValue", "scale_factor", "add_offset"))
+            if array.dtype == "S1":  # characters, the last dimension for those of a text
+                array = np.ascontiguousarray(array.filled(b"")).view(f"S{array.shape[-1]}")[..., 0]
+                entry[".dims"] = entry[".dims"][:-1]
+            if array.dtype.kind in "OSTU":
+                texts = [one.decode() if isinstance(one, bytes) else str(one) for one in array.ravel()]
+                array = np.array(texts, object).reshape(array.shape)
+            elif fill is not None:
+                array = np.ma.masked_equal(array, fill)
+            if array.dtype.kind == "f":
+                array = np.ma.masked_invalid(array)
+            elif scale is not None:
+                array = array * scale + offset
+            arrays[name] = array
+    return of_arrays(arrays, meta)
+
+
+def expect_report(way: str, found: Mapping[str, Any], expected: Data) -> None:
+    """Compare two reports, whichever programs read them.
+
+    Raises
+    ------
+    UnequalError
+        If they are not the same.
+    """
+    expect_whole(way, settled(found), settled(expected))
+
+
 def of_arrays(arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> Data:
     """Return a dataset of arrays, with the metadata of these and of the whole dataset."""
     return {**arrays, ".": {**{name: meta[name] for name in arrays}, ".": meta["."]}}

@@ -15,7 +15,17 @@ import ds_format as ds
 
 from .data import Data, of_arrays
 from .peers import NetCDF, write_netcdf
-from .programs import NPZ_FILES, WITH_NETCDF4, Names, Program, arrays_of, split_metadata
+from .programs import (
+    NPZ_FILES,
+    WITH_NETCDF4,
+    Names,
+    Program,
+    arrays_of,
+    for_hdf5,
+    itself,
+    split_metadata,
+    split_scalars,
+)
 from .ways import FEATHER, H5PY, NETCDF, NETCDF_ZLIB, NPZ, OURS, PARQUET, SAFETENSORS, ZARR
 
 Array = Any
@@ -58,19 +68,17 @@ def _ds_part(path: str, name: str, i: int) -> Array:
         return file[name][i]
 
 
-_OURS = Format(
-    Program(
-        OURS,
-        ".ds",
-        ds.write,
-        lambda path, names: ds.read(path, variables=names),
-        lambda path: ds.open(path).close(),
-        writing="ds.write",
-        reading="ds.read",
-    ),
-    _ds_part,
-    "ds.open(path)[name][i]",
+OUR_PROGRAM = Program(
+    OURS,
+    ".ds",
+    ds.write,
+    lambda path, names: ds.read(path, variables=names),
+    lambda path: ds.open(path).close(),
+    writing="ds.write",
+    reading="ds.read",
+    made=itself,
 )
+_OURS = Format(OUR_PROGRAM, _ds_part, "ds.open(path)[name][i]")
 
 
 def _netcdf_part(path: str, name: str, i: int) -> Array:
@@ -97,9 +105,10 @@ def _zarr() -> Format:
         group = library.create_group(path, attributes=meta["."])
         for name, array in arrays_of(data).items():
             dims, attributes = split_metadata(meta[name])
-            chunks = array.shape if array.ndim == 1 else (1, *array.shape[1:])
+            chunks = array.shape if array.ndim < 2 else (1, *array.shape[1:])
+            dtype = str if array.dtype.kind == "U" else array.dtype
             made = group.create_array(
-                name, shape=array.shape, dtype=array.dtype, chunks=chunks, dimension_names=dims, attributes=attributes
+                name, shape=array.shape, dtype=dtype, chunks=chunks, dimension_names=dims, attributes=attributes
             )
             made[...] = array
 
@@ -107,7 +116,7 @@ def _zarr() -> Format:
         group = library.open_group(path, mode="r")
         found = dict(group.arrays()) if names is None else {name: group[name] for name in names}
         meta = {
-            name: {".dims": list(array.metadata.dimension_names), **array.attrs.asdict()}
+            name: {".dims": list(array.metadata.dimension_names or []), **array.attrs.asdict()}
             for name, array in found.items()
         }
         return of_arrays({name: array[...] for name, array in found.items()}, {**meta, ".": group.attrs.asdict()})
@@ -133,12 +142,15 @@ def _safetensors() -> Format:
     numpy: Any = importlib.import_module("safetensors.numpy")
 
     def write(path: str, data: Data) -> None:
-        numpy.save_file(arrays_of(data), path, {"metadata": json.dumps(data["."])})
+        arrays = arrays_of(data)
+        texts = {name: arrays.pop(name).tolist() for name in list(arrays) if arrays[name].dtype.kind == "U"}
+        numpy.save_file(arrays, path, {"metadata": json.dumps([data["."], texts])})
 
     def read(path: str, names: Names = None) -> Data:
         with library.safe_open(path, framework="np") as file:
             found = {name: file.get_tensor(name) for name in (file.keys() if names is None else names)}
-            return of_arrays(found, json.loads(file.metadata()["metadata"]))
+            meta, texts = json.loads(file.metadata()["metadata"])
+            return of_arrays(found | texts if names is None else found, meta)
 
     def part(path: str, name: str, i: int) -> Array:
         with library.safe_open(path, framework="np") as file:
@@ -162,22 +174,23 @@ def _safetensors() -> Format:
 
 
 def _table(data: Data) -> Any:
-    """Return an Arrow table: a column for each variable, the metadata as JSON text; a large array is one column."""
+    """Return an Arrow table: a column for each variable, scalars and metadata as JSON; a large array is one column."""
     pa: Any = importlib.import_module("pyarrow")
-    found = arrays_of(data)
+    found, scalars = split_scalars(data)
     columns = {name: pa.array(array.ravel()) for name, array in found.items()}
     shapes = {name: array.shape for name, array in found.items()}
-    return pa.table(columns).replace_schema_metadata({"metadata": json.dumps({"shapes": shapes, "meta": data["."]})})
+    text = json.dumps({"shapes": shapes, "scalars": scalars, "meta": data["."]})
+    return pa.table(columns).replace_schema_metadata({"metadata": text})
 
 
-def _dataset(table: Any) -> Data:
-    """Return the dataset of an Arrow table."""
+def _dataset(table: Any, names: Names) -> Data:
+    """Return the dataset of an Arrow table, with its scalars if all variables were read."""
     metadata = json.loads(table.schema.metadata[b"metadata"])
     found = {
         name: column.to_numpy().reshape(metadata["shapes"][name])
         for name, column in zip(table.column_names, table.columns, strict=True)
     }
-    return of_arrays(found, metadata["meta"])
+    return of_arrays(found | metadata["scalars"] if names is None else found, metadata["meta"])
 
 
 def _rows(data: Data) -> int:
@@ -201,7 +214,7 @@ def _parquet() -> Format:
         PARQUET,
         ".parquet",
         write,
-        lambda path, names: _dataset(library.read_table(path, columns=names)),
+        lambda path, names: _dataset(library.read_table(path, columns=names), names),
         library.read_schema,
         writing="write_table, a column for each variable; its default compression, snappy",
         reading="read_table",
@@ -226,7 +239,7 @@ def _feather() -> Format:
         FEATHER,
         ".feather",
         write,
-        lambda path, names: _dataset(library.read_table(path, columns=names)),
+        lambda path, names: _dataset(library.read_table(path, columns=names), names),
         lambda path: library.read_table(path, columns=[]),
         writing="write_feather, a column for each variable, uncompressed",
         reading="read_table",
@@ -243,7 +256,7 @@ def _h5py() -> Format:
         with library.File(path, "w") as file:
             for name, array in arrays_of(data).items():
                 dims, attributes = split_metadata(meta[name])
-                dataset = file.create_dataset(name, data=array)
+                dataset = file.create_dataset(name, data=for_hdf5(array))
                 dataset.attrs.update({**attributes, "dims": dims})
             file.attrs.update(meta["."])
 

@@ -27,8 +27,8 @@ from .cases import (
     merging,
     netcdf,
     objects,
+    one_more,
     open_many,
-    ordinary,
     program,
     remote,
     samples,
@@ -39,8 +39,8 @@ from .cases import (
 from .runner import Group
 
 MODULES: tuple[ModuleType, ...] = (
-    ordinary,
     stations,
+    one_more,
     in_memory,
     cold,
     small,

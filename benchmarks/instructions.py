@@ -6,7 +6,8 @@ builds of Python, NumPy and the kernels, so compare only counts from one machine
     python -m benchmarks.instructions --save before.json
     python -m benchmarks.instructions --compare before.json
 
-The files are station reports. Each call is counted in a process of its own, after a few calls that are not counted.
+The files are station reports, plain ones unless a row says otherwise. Each call is counted in a process of its own,
+after a few calls that are not counted.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ import numpy as np
 import ds_format as ds
 from ds_format import binpickle
 
-from .data import Data
-from .stations import HOURS, VARIABLES, ordinary, report
+from .data import Data, stored
+from .stations import EQUAL, HOURS, ORDINARY, OWN, SCALARS, VARIABLES, report, station
 
 ROOT = Path(__file__).parents[1]
 TOLERANCE = 0.03
@@ -62,9 +63,9 @@ class Call(NamedTuple):
     n: int = 2 * FILES
 
 
-def _write_reports(headers: str = "own", paths: Sequence[str] = REPORTS, **options: Any) -> None:
-    for i, path in enumerate(paths):
-        _write(path, report(i, headers), **options)
+def _write_reports(kind: str = OWN) -> None:
+    for i, path in enumerate(REPORTS):
+        _write(path, station(i, kind))
 
 
 def _write(path: str, data: Data, **options: Any) -> None:
@@ -84,28 +85,15 @@ def _write_masked() -> None:
         _write(path, data)
 
 
-def _write_ordinary(suffix: str, **options: Any) -> None:
-    """Write ordinary stations as ds files, or as NetCDF files of a format."""
+def _write_netcdf(format: str, kind: str = OWN, **options: Any) -> None:
     for i, path in enumerate(REPORTS):
-        _write(path.replace(".ds", suffix), ordinary(i), **options)
+        data = station(i, kind)
+        if format == "NETCDF4":  # bytes would be characters there, and not strings
+            data |= {name: stored(data)[name] for name in ("station_id", "weather") if name in data}
+        _write(path.replace(".ds", ".nc"), data, format=format, **options)
 
 
-_made_ordinary: list[Data] = []
-
-
-def _make_ordinary() -> None:
-    _made_ordinary[:] = (ordinary(i) for i in range(FILES))
-
-
-def _write_netcdf(format: str, **options: Any) -> None:
-    for i, path in enumerate(REPORTS):
-        data = report(i, "own")
-        data["."]["."][".netcdf"] = {"format": format}
-        _write(path.replace(".ds", ".nc"), data, **options)
-
-
-_write_classic = partial(_write_netcdf, "NETCDF3_CLASSIC")
-_write_netcdf4 = partial(_write_netcdf, "NETCDF4")
+CLASSIC, NETCDF4 = "NETCDF3_CLASSIC", "NETCDF4"
 
 
 def _write_objects() -> None:
@@ -117,8 +105,8 @@ _made: list[Data] = []
 """Datasets to write."""
 
 
-def _make_datasets() -> None:
-    _made[:] = (report(i, "own") for i in range(FILES))
+def _make_datasets(kind: str = OWN) -> None:
+    _made[:] = (station(i, kind) for i in range(FILES))
 
 
 def _path(i: int, suffix: str = ".ds") -> str:
@@ -130,30 +118,62 @@ def _open(i: int) -> Any:
         return file["temperature"][3]
 
 
+def _read(i: int) -> Any:
+    return ds.read(_path(i))
+
+
+def _read_netcdf(i: int) -> Any:
+    return ds.read(_path(i, ".nc"))
+
+
+def _read_many(i: int) -> Any:
+    return ds.read_many(REPORTS, threads=1)
+
+
+def _merge(i: int, stack: Sequence[str] = ()) -> Any:
+    return ds.read_many(REPORTS, dim="time", threads=1, stack=stack)
+
+
+def _write_one(i: int) -> None:
+    ds.write("out.ds", _made[i % FILES])
+
+
+def _convert(i: int) -> None:
+    ds.convert(_path(i, ".nc"), "out.ds")
+
+
+ORDINARY_NETCDF = {
+    words: partial(_write_netcdf, format, ORDINARY)
+    for words, format in {"classic": CLASSIC, "netCDF-4 classic": "NETCDF4_CLASSIC", "netCDF-4": NETCDF4}.items()
+}
 CALLS = {
-    "read": Call(_write_reports, lambda i: ds.read(_path(i))),
+    "read": Call(_write_reports, _read),
     "read, sel": Call(_write_reports, lambda i: ds.read(_path(i), ["pressure"], {"time": 5})),
-    "read, mask and text": Call(_write_masked, lambda i: ds.read(_path(i))),
-    "write": Call(_make_datasets, lambda i: ds.write(_path(i), _made[i % FILES])),
-    "read_many, equal headers": Call(lambda: _write_reports("equal"), lambda i: ds.read_many(REPORTS, threads=1), n=4),
-    "read_many, own headers": Call(_write_reports, lambda i: ds.read_many(REPORTS, threads=1), n=4),
-    "read_many, dim": Call(_write_reports, lambda i: ds.read_many(REPORTS, dim="time", threads=1), n=4),
+    "read, mask and text": Call(_write_masked, _read),
+    "write": Call(_make_datasets, _write_one),
+    "read_many, equal headers": Call(partial(_write_reports, EQUAL), _read_many, n=4),
+    "read_many, own headers": Call(_write_reports, _read_many, n=4),
+    "read_many, dim": Call(_write_reports, _merge, n=4),
     "open": Call(_write_reports, _open),
-    "convert, classic": Call(_write_classic, lambda i: ds.convert(_path(i, ".nc"), "out.ds"), n=FILES),
-    "read, classic": Call(_write_classic, lambda i: ds.read(_path(i, ".nc"))),
-    "read, netCDF-4": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"))),
-    "read, netCDF-4, one variable": Call(_write_netcdf4, lambda i: ds.read(_path(i, ".nc"), ["pressure"])),
-    "read, netCDF-4 with zlib": Call(partial(_write_netcdf4, encoding=ZLIB), lambda i: ds.read(_path(i, ".nc"))),
-    "read, ordinary station": Call(partial(_write_ordinary, ".ds"), lambda i: ds.read(_path(i))),
-    "write, ordinary station": Call(_make_ordinary, lambda i: ds.write("out.ds", _made_ordinary[i % FILES])),
-    "read, ordinary station, classic": Call(
-        partial(_write_ordinary, ".nc", format="NETCDF3_CLASSIC"), lambda i: ds.read(_path(i, ".nc"))
+    "convert, classic": Call(partial(_write_netcdf, CLASSIC), _convert, n=FILES),
+    "read, classic": Call(partial(_write_netcdf, CLASSIC), _read_netcdf),
+    "read, netCDF-4": Call(partial(_write_netcdf, NETCDF4), _read_netcdf),
+    "read, netCDF-4, one variable": Call(
+        partial(_write_netcdf, NETCDF4), lambda i: ds.read(_path(i, ".nc"), ["pressure"])
     ),
-    "read, ordinary station, netCDF-4": Call(
-        partial(_write_ordinary, ".nc", format="NETCDF4"), lambda i: ds.read(_path(i, ".nc"))
-    ),
+    "read, netCDF-4 with zlib": Call(partial(_write_netcdf, NETCDF4, encoding=ZLIB), _read_netcdf),
     "binpickle.load": Call(_write_objects, lambda i: binpickle.load(_path(i, ".bpk"))),
     "ds ls": Call(_write_reports, lambda i: subprocess.run(COMMAND, check=True, capture_output=True), n=0),
+    "read, ordinary station": Call(partial(_write_reports, ORDINARY), _read),
+    "write, ordinary station": Call(partial(_make_datasets, ORDINARY), _write_one),
+    "read_many, ordinary stations": Call(partial(_write_reports, ORDINARY), _read_many, n=4),
+    "read_many, dim, ordinary stations": Call(partial(_write_reports, ORDINARY), partial(_merge, stack=SCALARS), n=4),
+    "open, ordinary station": Call(partial(_write_reports, ORDINARY), _open),
+    **{f"read, ordinary station, {words}": Call(write, _read_netcdf) for words, write in ORDINARY_NETCDF.items()},
+    **{
+        f"convert, ordinary station, {words}": Call(write, _convert, n=FILES)
+        for words, write in ORDINARY_NETCDF.items()
+    },
 }
 """Title → call."""
 

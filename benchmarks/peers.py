@@ -32,20 +32,31 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
         for name, array in data.items():
             if name == ".":
                 continue
-            for dim, n in zip(meta[name][".dims"], array.shape, strict=True):
+            attributes = dict(meta[name])
+            dims = attributes.pop(".dims")
+            if array.dtype.kind == "U" and format != "NETCDF4":
+                array, dims = _characters(array), [*dims, f"string{array.dtype.itemsize // 4}"]
+            for dim, n in zip(dims, array.shape, strict=True):
                 if dim not in file.dimensions:
                     file.createDimension(dim, n)
-            kind = str if array.dtype.kind in "OT" else "i1" if array.dtype.kind == "b" else array.dtype
+            kind = str if array.dtype.kind in "OTU" else "i1" if array.dtype.kind == "b" else array.dtype
             endian = "big" if array.dtype.byteorder == ">" else "native"
-            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian, **options)
-            for key, value in meta[name].items():
+            fill = attributes.pop("_FillValue", None)
+            variable = file.createVariable(name, kind, dims, endian=endian, fill_value=fill, **options)
+            variable.set_auto_scale("scale_factor" not in attributes)  # packed numbers are packed already
+            for key, value in attributes.items():
                 if key == "valid_range":
                     value = np.asarray(value, array.dtype)  # else the library ignores it, and warns
-                if key != ".dims":
-                    variable.setncattr(key, value)
+                variable.setncattr(key, value)
             variable[...] = array.view("i1") if array.dtype.kind == "b" else array
         for key, value in meta["."].items():
             file.setncattr(key, value)
+
+
+def _characters(array: Any) -> Any:
+    """Return ASCII texts with a dimension more, for their characters."""
+    encoded = np.ascontiguousarray(np.strings.encode(array))
+    return encoded.reshape((*array.shape, 1)).view("S1")
 
 
 def read_netcdf(path: str | Path) -> dict[str, Any]:

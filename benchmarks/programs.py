@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data import Data, of_arrays
+from .data import Data, of_arrays, stored
 from .peers import NetCDF, write_netcdf
 from .ways import H5NETCDF, JSON_NPY, NETCDF, NPZ, XARRAY
 
@@ -19,7 +19,8 @@ Names = Sequence[str] | None
 """Of variables; None: all."""
 
 
-def _itself(value: Any) -> Any:
+def itself(value: Any) -> Any:
+    """Return the value."""
     return value
 
 
@@ -41,10 +42,10 @@ class Program(NamedTuple):
     opening: str = ""
     share: int = 1
     """It takes long, and so does the work of one file of so many."""
-    made: Callable[[Data], Any] = _itself
+    made: Callable[[Data], Any] = stored
     """What it writes, of a dataset; not timed."""
-    value: Callable[[Any], Data] = _itself
-    """The dataset in what it read; not timed."""
+    value: Callable[[Any], Data] = itself
+    """The dataset in what it read, of which `data.settled` makes one form; not timed."""
 
 
 def programs() -> list[Program]:
@@ -57,6 +58,13 @@ def programs() -> list[Program]:
 def arrays_of(data: Data) -> dict[str, Any]:
     """Return the arrays of a dataset, without its metadata."""
     return {name: array for name, array in data.items() if name != "."}
+
+
+def split_scalars(data: Data) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns of a table, and what has one value, as JSON has it."""
+    arrays = arrays_of(data)
+    scalars = {name: arrays.pop(name).item() for name in list(arrays) if arrays[name].ndim == 0}
+    return arrays, scalars
 
 
 def split_metadata(entry: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -87,13 +95,14 @@ def _h5netcdf() -> Program:
         meta = data["."]
         with library.File(path, "w") as file:
             for name, array in arrays_of(data).items():
-                for dim, n in zip(meta[name][".dims"], array.shape, strict=True):
+                dims, attributes = split_metadata(meta[name])
+                for dim, n in zip(dims, array.shape, strict=True):
                     if dim not in file.dimensions:
                         file.dimensions[dim] = n
-                attributes = file.create_variable(name, meta[name][".dims"], data=array).attrs
-                for key, value in meta[name].items():
-                    if key != ".dims":
-                        attributes[key] = value
+                fill = attributes.pop("_FillValue", None)
+                variable = file.create_variable(name, dims, data=for_hdf5(array), fillvalue=fill)
+                for key, value in attributes.items():
+                    variable.attrs[key] = value
             for key, value in meta["."].items():
                 file.attrs[key] = value
 
@@ -101,18 +110,22 @@ def _h5netcdf() -> Program:
         with library.File(path, "r") as file:
             return _content(file, names, lambda owner: dict(owner.attrs))
 
-    return Program(H5NETCDF, ".h5", write, read, lambda path: library.File(path, "r").close(), share=40)
+    def open_(path: str) -> None:
+        library.File(path, "r").close()
+
+    return Program(H5NETCDF, ".h5", write, read, open_, reading="numbers as they are stored", share=40)
 
 
 def _xarray() -> Program:
     library: Any = importlib.import_module("xarray")
 
     def made(data: Data) -> Any:
+        data = stored(data)
         meta = data["."]
         variables = {}
         for name, array in arrays_of(data).items():
-            attributes = {key: value for key, value in meta[name].items() if key != ".dims"}
-            variables[name] = (meta[name][".dims"], array, attributes)
+            dims, attributes = split_metadata(meta[name])
+            variables[name] = (dims, array, attributes)
         return library.Dataset(variables, attrs=meta["."])
 
     def opened(path: str) -> Any:
@@ -141,6 +154,12 @@ def _xarray() -> Program:
         made=made,
         value=value,
     )
+
+
+def for_hdf5(array: Any) -> Any:
+    """Return an array as h5py takes it."""
+    text = importlib.import_module("h5py").string_dtype()
+    return array.astype({"b": "i1", "U": text}.get(array.dtype.kind, array.dtype), copy=False)
 
 
 def _write_npz(path: str, data: Data) -> None:
@@ -173,12 +192,12 @@ def _table(path: str) -> str:
 
 
 def _write_json_npy(path: str, data: Data) -> None:
-    arrays = arrays_of(data)
+    arrays, scalars = split_scalars(data)
     table = np.empty(next(iter(arrays.values())).shape, [(name, array.dtype) for name, array in arrays.items()])
     for name, array in arrays.items():
         table[name] = array
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(data["."], file)
+        json.dump([data["."], scalars], file)
     np.save(_table(path), table)
 
 
@@ -188,8 +207,9 @@ def _read_json(path: str) -> Any:
 
 
 def _read_json_npy(path: str, names: Names = None) -> Data:
-    meta, table = _read_json(path), np.load(_table(path))
-    return of_arrays({name: table[name] for name in (table.dtype.names if names is None else names)}, meta)
+    (meta, scalars), table = _read_json(path), np.load(_table(path))
+    found = {name: table[name] for name in (table.dtype.names if names is None else names)}
+    return of_arrays(found | scalars if names is None else found, meta)
 
 
 _JSON_NPY = Program(

@@ -1,8 +1,10 @@
 """`python -m benchmarks.readme REPORT.json ...`: put the figures of a run into the tables of the documents.
 
-Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed, and the line between
-`<!-- machine -->` and `<!-- /machine -->`. Figures of a later report replace those of earlier ones. A page whose tables
-would lack a figure is not written, and the error names the rows. Without a report, only the picture is drawn again.
+It changes the tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->`, the line between
+`<!-- machine -->` and `<!-- /machine -->`, and the times in the first sentences of README.md and docs/index.md. Figures
+of a later report replace those of earlier ones. A page whose tables would lack a figure is not written, and the error
+names the rows; in docs/targets.md, only rows whose figures were all measured change. Without a report, sentences and
+the picture get the figures of the tables.
 """
 
 from __future__ import annotations
@@ -15,12 +17,17 @@ from pathlib import Path
 
 from . import chart
 from .shown import FACTOR, PAGES, REPORT, TARGETS, Row, Shown
+from .stations import ordinary
 from .table import MISSING, quantity, summary, times
 from .timing import Result
 from .ways import NETCDF, OURS
 
+TIME = rf"\d+ (?:{'|'.join(chart.SECONDS)})\b"
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/_static/reading.svg"
+FIRST = ("README.md", "docs/index.md")
+SENTENCE = re.compile(rf"{TIME}(?P<between>[^|]{{1,80}}netCDF4[^|]{{1,80}}?){TIME}")
+"""Our time, and that of netCDF4 after it."""
 MARKED = re.compile(r"(?<=<!-- benchmarks -->\n).*(?=<!-- /benchmarks -->)", re.DOTALL)
 MACHINE = re.compile(r"(?<=<!-- machine -->\n).*(?=<!-- /machine -->)", re.DOTALL)
 TABLES = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
@@ -78,8 +85,22 @@ def replaced(document: str, tables: Sequence[str], machine: str = "") -> str:
 
 def lacking(table: str) -> list[str]:
     """Return the first cells of the rows of a table that lack a figure."""
-    rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
-    return [row[0] for row in rows if any(MISSING in re.split("[ ;]", cell) for cell in row[1:])]
+    return [row[0] for row in map(_cells, table.splitlines()[2:]) if _lacks(row)]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip()[1:-1].split("|")]
+
+
+def _lacks(row: Sequence[str]) -> bool:
+    return any(MISSING in re.split("[ ;]", cell) for cell in row[1:])
+
+
+def updated(table: str, document: str) -> str:
+    """Return a table in which rows that lack a figure are those of a document with the same work and target."""
+    former = {tuple(row[:2]): row for row in map(_cells, "".join(TABLES.findall(document)).splitlines())}
+    rows = map(_cells, table.splitlines())
+    return _lines([former.get(tuple(row[:2]), row) if _lacks(row) else row for row in rows])
 
 
 def load(paths: Sequence[str]) -> tuple[str, dict[str, Result]]:
@@ -111,20 +132,48 @@ def main(paths: Sequence[str]) -> None:
     missing: list[str] = []
     machine, results = load(paths)
     for name, every in tables(results).items() if paths else ():
+        text = (ROOT / name).read_text(encoding="utf-8")
         holes = [f"{name}: {row}" for table in every for row in lacking(table)]
-        if not holes:
-            text = (ROOT / name).read_text(encoding="utf-8")
-            (ROOT / name).write_text(replaced(text, every, machine), encoding="utf-8")
-        missing += holes
-    PICTURE.write_text(picture(), encoding="utf-8")
+        if name == TARGETS:  # of several runs
+            text = replaced(text, [updated(table, text) for table in every])
+        elif not holes:
+            text = replaced(text, every, machine)
+        else:
+            missing += holes
+        (ROOT / name).write_text(text, encoding="utf-8")
+    figures = read_figures()
+    for name in FIRST:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (ROOT / name).write_text(said(text, figures), encoding="utf-8")
+    PICTURE.write_text(picture(figures), encoding="utf-8")
     if missing:
         raise SystemExit("\n".join(["these rows lack a figure, and their pages were not written:", *missing]))
 
 
-def picture() -> str:
-    """Return the picture of README.md, by the figures of docs/performance.md."""
+def read_figures() -> dict[str, str]:
+    """Return the times to read a station report, by the names of programs, of docs/performance.md."""
     text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
-    return chart.svg(chart.times(text, REPORT.title, REPORT.rows[0].words))
+    return chart.times(text, REPORT.title, REPORT.rows[0].words)
+
+
+def said(document: str, figures: Mapping[str, str]) -> str:
+    """Return a document with other figures in the sentences before its first section."""
+    head, section, rest = document.partition("\n## ")
+    ours, theirs = (rounded(figures[name]) for name in (chart.OURS, NETCDF))
+    return SENTENCE.sub(rf"{ours}\g<between>{theirs}", head) + section + rest
+
+
+def rounded(figure: str) -> str:
+    """Return a time as a sentence has it."""
+    number, unit = figure.split()
+    return f"{float(number):.0f} {unit}"
+
+
+def picture(figures: Mapping[str, str]) -> str:
+    """Return the picture of README.md."""
+    data = ordinary(0)
+    n_attributes = sum(not key.startswith(".") for entry in data["."].values() for key in entry)
+    return chart.svg(figures, f"Reading a station report: {len(data) - 1} variables, {n_attributes} attributes")
 
 
 if __name__ == "__main__":

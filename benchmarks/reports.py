@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 import ds_format as ds
 
 from . import peers
-from .data import Data, expect, expect_whole, of_arrays
-from .programs import Program
+from .data import Data, expect, expect_report, of_arrays, settled
+from .programs import Program, arrays_of
 from .runner import Bench
-from .stations import report
+from .stations import station
 from .timing import Way, stopwatch
 from .ways import BARE, each, reference_reads, scaled
 
@@ -30,21 +30,21 @@ class Reports:
     ----------
     bench : Bench
     folder : Path
-    headers : str
-        As in `stations.report`.
+    kind : str
+        As in `stations.station`.
     names : sequence of str, optional
         Of the variables that are wanted; all by default.
     """
 
-    def __init__(self, bench: Bench, folder: Path, headers: str, names: Sequence[str] | None = None):
+    def __init__(self, bench: Bench, folder: Path, kind: str, names: Sequence[str] | None = None):
         self.bench = bench
         self.folder = folder
-        self.headers = headers
+        self.kind = kind
         self.names = names
         self.n = bench.sizes.files
         self.ours = self.paths(".ds")
         for i, path in enumerate(self.ours):
-            ds.write(path, report(i, headers), atomic=False)
+            ds.write(path, station(i, kind), atomic=False)
 
     def paths(self, suffix: str, share: int = 1) -> list[str]:
         """Return where files go: one for so many reports."""
@@ -54,12 +54,12 @@ class Reports:
         """Write the files of a program, and return their paths."""
         paths = self.paths(program.suffix, program.share)
         for i, path in enumerate(paths):
-            program.write(path, program.made(report(i, self.headers)))
+            program.write(path, program.made(station(i, self.kind)))
         return paths
 
     def expected(self, i: int) -> Data:
         """Return what is to be read of a report."""
-        data = report(i, self.headers)
+        data = station(i, self.kind)
         return data if self.names is None else of_arrays({name: data[name] for name in self.names}, data["."])
 
     def reads(
@@ -70,7 +70,7 @@ class Reports:
         def check() -> None:
             for i in (0, len(paths) - 1):
                 found = read(paths[i])
-                expect_whole(name, value(found) if value else found, self.expected(i))
+                expect_report(name, value(found) if value else found, self.expected(i))
 
         return each(name, read, paths, check, self.n, note=note, **options)
 
@@ -89,22 +89,28 @@ class Reports:
             found = read(paths)
             expect(f"{name}: files", len(found), len(paths))
             for i in (0, len(paths) - 1):
-                expect_whole(name, value(found[i]) if value else found[i], self.expected(i))
+                expect_report(name, value(found[i]) if value else found[i], self.expected(i))
 
         way = Way(name, stopwatch(lambda: read(paths), **options), check, note)
         return scaled(way, len(paths), self.n)
 
-    def merges(self, name: str, read: Callable[[Paths], Any], paths: Paths, note: str = "") -> Way:
-        """A way to read all files as one dataset."""
+    def merges(
+        self, name: str, read: Callable[[Paths], Any], paths: Paths, note: str = "", scalars: bool = True
+    ) -> Way:
+        """A way to read all files as one dataset, with what is scalar in a file repeated, unless `scalars` is false."""
 
         def check() -> None:
-            expect(name, read(paths), self.merged(len(paths)))
+            expect(name, self.values(read(paths)), self.merged(len(paths), scalars))
 
         return scaled(Way(name, stopwatch(lambda: read(paths)), check, note), len(paths), self.n)
 
-    def merged(self, n: int) -> dict[str, Any]:
+    def merged(self, n: int, scalars: bool = True) -> dict[str, Any]:
         """Return the arrays of the first reports, one behind another."""
-        return joined([report(i, self.headers) for i in range(n)])
+        return joined([settled(station(i, self.kind)) for i in range(n)], scalars)
+
+    def values(self, found: Any) -> Data:
+        """Return the variables of a dataset, or those of xarray, in the form of `merged`."""
+        return values_of(found, station(0, self.kind)["."])
 
     def bare(self, **options: Any) -> Way:
         """The system calls without which no file is read."""
@@ -141,12 +147,28 @@ class Reports:
 
     def reference(self, expected: Data, **options: Any) -> list[Way]:
         """One file after another, with the reference; none without one."""
-        return reference_reads(self.bench, self.folder, self.ours, expected, compare=expect_whole, **options)
+        return reference_reads(self.bench, self.folder, self.ours, expected, compare=expect_report, **options)
 
 
-def joined(datasets: Sequence[Data]) -> dict[str, Any]:
-    """Return the arrays of datasets, each variable's one behind another."""
-    return {name: np.concatenate([data[name] for data in datasets]) for name in datasets[0] if name != "."}
+def joined(datasets: Sequence[Data], scalars: bool = True) -> dict[str, Any]:
+    """Return the arrays of datasets, one behind another; scalars, unless left out, are repeated for all times."""
+    found = {}
+    for name, first in datasets[0].items():
+        if name != "." and (scalars or np.ndim(first)):
+            parts = [data[name] for data in datasets]
+            join = np.ma.concatenate if np.ma.is_masked(first) else np.concatenate
+            found[name] = join(parts) if np.ndim(first) else _repeated(parts, len(datasets[0]["time"]))
+    return found
+
+
+def values_of(found: Any, meta: Mapping[str, Any]) -> Data:
+    """Return the variables of a dataset, or those of xarray, as `joined` has them."""
+    arrays = arrays_of(getattr(found, "variables", found))
+    return settled({**{name: arrays[name] for name in arrays if name in meta}, ".": meta})
+
+
+def _repeated(scalars: Sequence[Any], n: int) -> Any:
+    return np.repeat([np.asanyarray(scalar).item() for scalar in scalars], n)
 
 
 def writes_into(program: Program, folder: Path, n: int, datasets: Sequence[Data]) -> Way:
@@ -165,7 +187,7 @@ def writes_into(program: Program, folder: Path, n: int, datasets: Sequence[Data]
         for i in {0, len(pieces) - 1}:
             program.write(*pieces[i])
             found = program.value(program.read(paths[i], None))
-            expect_whole(program.name, found, datasets[i % len(made)])
+            expect_report(program.name, found, datasets[i % len(made)])
 
     return each(
         program.name,

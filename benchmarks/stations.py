@@ -1,14 +1,17 @@
-"""Station reports: typical small files with metadata."""
+"""Station reports: ordinary ones, as users have them, and plain ones, of numbers without gaps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .data import Data
+from .data import Data, of_arrays
 
 HOURS = 24
+ORDINARY, EQUAL, OWN, ALL_OWN = "ordinary", "equal", "own", "all own"
+"""Kinds of reports: the first, and by their metadata three plain ones."""
 VARIABLES: dict[str, tuple[str, str, str, list[float], str]] = {
     "temperature": ("f4", "K", "air_temperature", [180.0, 340.0], "time: mean"),
     "dew_point": ("f4", "K", "dew_point_temperature", [180.0, 320.0], "time: mean"),
@@ -23,7 +26,7 @@ VARIABLES: dict[str, tuple[str, str, str, list[float], str]] = {
 
 
 def report(i: int, headers: str) -> Data:
-    """Return the report of one station for one day.
+    """Return a plain report of one station for one day.
 
     Parameters
     ----------
@@ -74,6 +77,13 @@ def report(i: int, headers: str) -> Data:
     return {**data, ".": meta}
 
 
+def station(i: int, kind: str) -> Data:
+    """Return a report of a kind: ordinary, plain, or one of MORE."""
+    return six(i, MORE[kind]) if kind in MORE else ordinary(i) if kind == ORDINARY else report(i, kind)
+
+
+SCALARS = ["station_id", "latitude", "longitude"]
+"""Of an ordinary report: they get the dimension where reports are merged."""
 WEATHER = ("rain", "light snow", "fog", "")
 
 
@@ -112,3 +122,26 @@ def ordinary(i: int) -> Data:
         "longitude": {".dims": [], "units": "degrees_east"},
     }
     return data
+
+
+SIX = ("temperature", "dew_point", "humidity", "wind_speed", "precipitation", "radiation")
+MORE = {
+    "six plain variables": (),
+    "six and a float32 with gaps": ("gaps",),
+    "six and 24 texts": ("weather",),
+    "six and a scalar byte string": ("station_id",),
+    "six and a packed int16 with gaps": ("pressure",),
+    "six and 24 booleans": ("is_checked",),
+    "six and all of these": ("gaps", "weather", "station_id", "pressure", "is_checked"),
+}
+"""Words → what a report has beyond six plain variables of float32."""
+
+
+def six(i: int, more: Sequence[str]) -> Data:
+    """Return a report of six plain float32 variables and some variables of an ordinary one, to compare their costs."""
+    data = ordinary(i)
+    hours, gaps = np.arange(HOURS), data["temperature"]
+    arrays = {name: (0.6 + 0.5 * np.sin(hours / 4 + i + k)).astype("f4") for k, name in enumerate(SIX)}
+    meta = {name: {**data["."]["humidity"], "standard_name": name} for name in SIX}
+    arrays |= {name: gaps if name == "gaps" else data[name] for name in more}
+    return of_arrays(arrays, {"gaps": data["."]["temperature"], **data["."], **meta})

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import NamedTuple
 
-from .cases.archive import READ_BY_TWO
-from .cases.open_many import NAME as OPEN_MANY
+from .cases.archive import ORDINARY_FILES, READ_BY_TWO
+from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
 from .cases.program import HEADER_ONLY
 from .cases.remote import CHUNK, REPORTS, ROUNDS, SLAB, SLAB_BYTES
-from .cases.stations import HEADERS
+from .cases.stations import PLAIN
 from .timing import Result
 from .ways import (
     BARE,
@@ -98,7 +98,7 @@ def amount(limit: float, unit: str) -> str:
 
 
 def _of_stations(work: str, *limits: float) -> dict[str, float]:
-    return {f"stations, {work}, {words}": limit for words, limit in zip(HEADERS.values(), limits, strict=False)}
+    return {f"stations, {work}, {words}": limit for words, limit in zip(PLAIN.values(), limits, strict=False)}
 
 
 def _of_all(work: str, limit: float) -> dict[str, float]:
@@ -106,16 +106,76 @@ def _of_all(work: str, limit: float) -> dict[str, float]:
 
 
 CALLS = "bare open+fstat+read+close"
+TWO_PROCESSES = "two processes of netCDF4 that only read them"
+RENAMING = "bare open+writev+close+rename"
+ORDINARY: tuple[Goal, ...] = (
+    Goal(
+        "ordinary station reports, per file: `ds.read` / one variable / `ds.read_many` / `ds.read_many(dim=)`",
+        (
+            _claim(
+                "within",
+                BARE,
+                {
+                    "stations, read, ordinary": 3.5,
+                    "stations, read one variable, ordinary": 2.5,
+                    "stations, read_many, ordinary": 4,
+                    'stations, read_many(dim="time"), ordinary': 5,
+                },
+                CALLS,
+            ),
+            _claim("faster", NETCDF, {"stations, read, ordinary": 100}),
+        ),
+    ),
+    Goal(
+        "`ds.write` of ordinary reports",
+        (
+            _claim("within", BARE, {"stations, write, ordinary": 2}, RENAMING),
+            _claim("faster", NETCDF, {"stations, write, ordinary": 75}),
+        ),
+    ),
+    Goal(
+        "`ds.read` of ordinary reports as classic / netCDF-4 classic / netCDF-4 with strings",
+        (
+            _claim(
+                "faster",
+                NETCDF,
+                {f"{words}, read": limit for words, limit in zip(ORDINARY_FILES, (30, 25, 20), strict=True)},
+            ),
+        ),
+    ),
+    Goal(
+        "`ds convert` of 3,000 of these files, two jobs",
+        (
+            _claim(
+                "within",
+                READ_BY_TWO,
+                {f"archive of {words} files, ds convert": 0.33 for words in ORDINARY_FILES},
+                TWO_PROCESSES,
+            ),
+        ),
+    ),
+    Goal(
+        "`ds.open_many(load=True)` of 2,000 ordinary reports",
+        (
+            _claim("faster", XARRAY, {OPEN_MANY_ORDINARY: 100}, "`xarray.open_mfdataset` of them as NetCDF, loaded"),
+            _claim("within", READ_MANY, {OPEN_MANY_ORDINARY: 1.5}, "`ds.read_many(dim=)`"),
+        ),
+    ),
+)
+"""Small files as users have them."""
 STATIONS: tuple[Goal, ...] = (
     Goal(
-        "station reports, per file: `ds.read`, headers equal / differ / all entries differ",
+        "plain station reports, per file: `ds.read`, headers equal / differ / all entries differ",
         (
             _claim("within", BARE, _of_stations("read", 1.8, 1.8, 2.4), CALLS),
             _claim("faster", NETCDF, {"stations, read, headers differ": 200}),
         ),
     ),
-    Goal("one variable of nine", (_claim("within", BARE, {"stations, read one variable": 1.8}, CALLS),)),
-    Goal("`ds.open` and close", (_claim("within", BARE, {"stations, open and close": 1.8}, CALLS),)),
+    Goal(
+        "one variable of nine",
+        (_claim("within", BARE, {"stations, read one variable, headers differ": 1.8}, CALLS),),
+    ),
+    Goal("`ds.open` and close", (_claim("within", BARE, {"stations, open and close, headers differ": 1.8}, CALLS),)),
     Goal(
         "`ds.read_many`, headers equal / differ",
         (_claim("within", BARE, _of_stations("read_many", 2.5, 2.5), CALLS),),
@@ -127,14 +187,15 @@ STATIONS: tuple[Goal, ...] = (
     Goal(
         "`ds.write`, one report again and again / each its own",
         (
-            _claim("within", BARE, _of_stations("write", 1.7, 1.7), "bare open+writev+close+rename"),
+            _claim("within", BARE, _of_stations("write", 1.7, 1.7), RENAMING),
             _claim("faster", NETCDF, {"stations, write, headers differ": 75}),
         ),
     ),
 )
-"""Typical small files."""
+"""Small files of numbers without gaps."""
 
 GOALS: tuple[Goal, ...] = (
+    *ORDINARY,
     *STATIONS,
     Goal(
         "read tiny / small, per file, whole `ds.read`",
@@ -149,7 +210,7 @@ GOALS: tuple[Goal, ...] = (
         (
             _claim("faster", NETCDF, {"write tiny": 45, "write small": 30}),
             _claim("faster", REFERENCE, {"write tiny": 15, "write small": 15}, "ds-format 5.0.2"),
-            _claim("within", BARE, {"write tiny": 1.5, "write small": 1.8}, "bare open+writev+close+rename"),
+            _claim("within", BARE, {"write tiny": 1.5, "write small": 1.8}, RENAMING),
         ),
     ),
     Goal(
@@ -324,7 +385,7 @@ GOALS: tuple[Goal, ...] = (
                 "within",
                 READ_BY_TWO,
                 {"archive of classic files, ds convert": 0.33, "archive of netCDF-4 files, ds convert": 0.33},
-                "two processes of netCDF4 that only read them",
+                TWO_PROCESSES,
             ),
         ),
     ),

@@ -14,12 +14,12 @@ from typing import Any
 
 import ds_format as ds
 
-from ..data import Data, expect_whole
+from ..data import Data, expect_report, stored
 from ..peers import write_netcdf
 from ..programs import read_netcdf
 from ..reports import Paths, Reports
 from ..runner import Bench, Case, Group
-from ..stations import report
+from ..stations import ORDINARY, OWN, station
 from ..timing import Trial, Way, stopwatch
 from ..ways import NETCDF, OURS, SCIPY
 from ..worker import environment
@@ -27,7 +27,13 @@ from .large import PACKAGE
 from .program import command
 
 CLASSIC, NETCDF4 = "NETCDF3_CLASSIC", "NETCDF4"
-HEADERS = "own"
+ORDINARY_FILES = {
+    "ordinary classic": (ORDINARY, CLASSIC),
+    "ordinary netCDF-4 classic": (ORDINARY, "NETCDF4_CLASSIC"),
+    "ordinary netCDF-4": (ORDINARY, NETCDF4),
+}
+FILES = {**ORDINARY_FILES, "classic": (OWN, CLASSIC), "netCDF-4": (OWN, NETCDF4)}
+"""Words → kind of reports, and format. Texts are characters, in NETCDF4 strings."""
 JOBS = 2
 SHARE = 10
 """netCDF4 takes long, and reads one file of so many where all are read in one process."""
@@ -43,9 +49,9 @@ READ_BY_TWO = f"{NETCDF}, two processes"
 IN_A_LOOP = f"{OURS}, in a loop"
 
 
-def read(format: str, options: dict[str, Any], bench: Bench, folder: Path) -> Trial:
+def read(kind: str, format: str, bench: Bench, folder: Path, **options: Any) -> Trial:
     """Read all variables of each file."""
-    reports, paths = _written(bench, folder, format, **options)
+    reports, paths = _written(bench, folder, kind, format, **options)
     ways = [
         reports.reads(OURS, ds.read, paths),
         reports.reads(NETCDF, read_netcdf, _few(paths), "values and attributes"),
@@ -55,9 +61,9 @@ def read(format: str, options: dict[str, Any], bench: Bench, folder: Path) -> Tr
     return Trial(ways, n=reports.n, repetitions=ROUNDS)
 
 
-def read_many(format: str, bench: Bench, folder: Path) -> Trial:
+def read_many(kind: str, format: str, bench: Bench, folder: Path) -> Trial:
     """Read all files into a list."""
-    reports, paths = _written(bench, folder, format)
+    reports, paths = _written(bench, folder, kind, format)
 
     def theirs(paths: Paths) -> list[Any]:
         return [read_netcdf(path) for path in paths]
@@ -73,12 +79,16 @@ def read_many(format: str, bench: Bench, folder: Path) -> Trial:
     )
 
 
-def _written(bench: Bench, folder: Path, format: str, **options: Any) -> tuple[Reports, list[str]]:
-    reports = Reports(bench, folder, HEADERS)
+def _written(bench: Bench, folder: Path, kind: str, format: str, **options: Any) -> tuple[Reports, list[str]]:
+    reports = Reports(bench, folder, kind)
     paths = reports.paths(".nc")
-    for i, path in enumerate(paths):
-        write_netcdf(path, report(i, HEADERS), format, **options)
+    _write(paths, kind, format, **options)
     return reports, paths
+
+
+def _write(paths: Paths, kind: str, format: str, **options: Any) -> None:
+    for i, path in enumerate(paths):
+        write_netcdf(path, stored(station(i, kind)), format, **options)
 
 
 def _few(paths: Paths) -> Paths:
@@ -110,13 +120,12 @@ def _decoded(owner: Any) -> dict[str, Any]:
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in attributes}
 
 
-def convert(format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
+def convert(kind: str, format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
     """Convert a folder of files with `ds convert`, beside two processes of netCDF4 that only read them."""
     n, source, target = -(-bench.sizes.archive // divisor), folder / "in", folder / "out"
     source.mkdir()
     paths = [str(source / f"{i:06d}.nc") for i in range(n)]
-    for i, path in enumerate(paths):
-        write_netcdf(path, report(i, HEADERS), format)
+    _write(paths, kind, format)
     words = [*command(), "convert", str(source), str(target), "jobs:", str(JOBS)]
     variables = environment(PACKAGE)
 
@@ -130,7 +139,7 @@ def convert(format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
         clear()
         work()
         for i in (0, n - 1):
-            expect_whole(OURS, ds.read(target / f"{i:06d}.ds"), report(i, HEADERS))
+            expect_report(OURS, ds.read(target / f"{i:06d}.ds"), station(i, kind))
         clear()
 
     ways = [
@@ -138,7 +147,7 @@ def convert(format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
         Way(READ_BY_TWO, stopwatch(_reading(folder, paths)), lambda: None, "values are read, nothing is written"),
         Way(IN_A_LOOP, stopwatch(lambda: _loop(paths, folder)), lambda: None, "ds.convert in a loop"),
     ]
-    return Trial(ways, n=n, repetitions=ROUNDS)
+    return Trial(ways, n=n, repetitions=(1, 3))
 
 
 def _loop(paths: Sequence[str], folder: Path) -> None:
@@ -166,15 +175,15 @@ GROUP = Group(
     "Archives of NetCDF files",
     "The station reports above as NetCDF files. Whole commands are timed with the start of their processes.",
     (
-        Case("classic, read", partial(read, CLASSIC, {})),
-        Case("classic, read_many", partial(read_many, CLASSIC)),
-        Case("netCDF-4, read", partial(read, NETCDF4, {})),
-        Case("netCDF-4 with zlib, read", partial(read, NETCDF4, {"zlib": True})),
-        Case("netCDF-4, read_many", partial(read_many, NETCDF4)),
-        Case("archive of classic files, ds convert", partial(convert, CLASSIC, 1)),
-        Case("archive of netCDF-4 files, ds convert", partial(convert, NETCDF4, 1)),
-        Case("archive of half as many classic files, ds convert", partial(convert, CLASSIC, 2)),
-        Case("archive of half as many netCDF-4 files, ds convert", partial(convert, NETCDF4, 2)),
+        *(Case(f"{words}, read", partial(read, *file)) for words, file in FILES.items()),
+        Case("netCDF-4 with zlib, read", partial(read, OWN, NETCDF4, zlib=True)),
+        *(Case(f"{words}, read_many", partial(read_many, *file)) for words, file in FILES.items()),
+        *(
+            Case(f"archive of {share}{words} files, ds convert", partial(convert, *file, divisor))
+            for share, divisor in {"": 1, "half as many ": 2}.items()
+            for words, file in FILES.items()
+            if divisor == 1 or file[0] == OWN
+        ),
     ),
     threads=f"`ds convert` has {JOBS} jobs",
 )

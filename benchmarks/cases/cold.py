@@ -12,16 +12,17 @@ from .. import disk
 from ..programs import WITH_NETCDF4
 from ..reports import Paths, Reports
 from ..runner import Bench, Case, Group, SkippedError
+from ..stations import ORDINARY
 from ..timing import Trial, Way
 from ..ways import LOOP, OURS
-from .stations import OWN, ROUNDS
+from .stations import ROUNDS
 
 THREADS = (1, 2, 4)
 
 
 def read(bench: Bench, folder: Path) -> Trial:
     """Read all files, in the order in which they were written."""
-    reports = Reports(bench, folder, OWN)
+    reports = Reports(bench, folder, ORDINARY)
     theirs = reports.paths(WITH_NETCDF4.suffix, WITH_NETCDF4.share)
 
     def many(threads: int) -> Way:
@@ -47,7 +48,7 @@ def read(bench: Bench, folder: Path) -> Trial:
 
 GROUP = Group(
     "Station reports from a disk",
-    "The same files, each with a header of its own, after the system was made to forget their bytes "
+    "Ordinary reports, after the system was made to forget their bytes "
     "(`posix_fadvise(DONTNEED)`). It still knows the folder and where files lie, which only root can have it forget; "
     "and what the disk itself remembers is its own matter. Times are per file.",
     (Case("stations, from a disk", read, on_disk=True),),

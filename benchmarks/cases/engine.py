@@ -1,10 +1,11 @@
-"""A file of fifty variables, opened by xarray."""
+"""A file of fifty variables, or a report of a station, opened by xarray."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import warnings
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 
 import ds_format as ds
 
-from ..data import Data, expect
+from ..data import Data, expect, settled
 from ..runner import Bench, Case, Group, SkippedError
+from ..stations import ORDINARY, OWN, station
 from ..timing import Trial, Way
 from ..ways import H5NETCDF, NETCDF, OURS, ZARR, each
 
@@ -43,21 +45,21 @@ def fields() -> Data:
     return {**data, ".": meta}
 
 
-def opened(bench: Bench, folder: Path, *, load: bool, ours: str = "x.ds") -> Trial:
+def opened(make: Callable[[], Data], bench: Bench, folder: Path, *, load: bool, ours: str = "x.ds") -> Trial:
     """Open a file, and perhaps load all of it. Ours is a ds file, or the NetCDF file that others open."""
     if importlib.util.find_spec("xarray") is None:
         raise SkippedError("needs xarray")
-    data = fields()
+    data = make()
     paths = {OURS: str(folder / ours), NETCDF: str(folder / "x.nc")}
     for path in set(paths.values()):
         ds.write(path, data)
     repeat = max(bench.sizes.calls // 200, 1)
-    expected = {name: values for name, values in data.items() if name not in ("time", ".")}
+    expected = _settled(data, data["."])
     xarray = importlib.import_module("xarray")
 
     def way(name: str, engine: str, path: str) -> Way:
         def check() -> None:
-            expect(name, _arrays(_load(xarray, engine, path)), expected)
+            expect(name, _settled(_load(xarray, engine, path).variables, data["."]), expected)
 
         note = f'xarray.open_dataset(path, engine="{engine}")' + (".load()" if load else "")
         work = partial(_load if load else _open, xarray, engine)
@@ -84,18 +86,27 @@ def _load(xarray: Any, engine: str, path: str) -> Any:
         return file.load()
 
 
-def _arrays(file: Any) -> Data:
-    return {name: np.ma.masked_invalid(file[name].values) for name in file.variables if name != "time"}
+def _settled(variables: Mapping[Any, Any], meta: Data) -> Data:
+    """Return all variables but the time, which xarray decodes."""
+    return settled({**{name: variables[name] for name in meta if name not in ("time", ".")}, ".": meta})
 
 
+MAKES: Mapping[str, Callable[[], Data]] = {
+    "fifty": fields,
+    "an ordinary station": partial(station, 0, ORDINARY),
+    "a plain station": partial(station, 0, OWN),
+}
 GROUP = Group(
     "A file in xarray",
     "Fifty variables of float32, 47 of them of 2400 values with missing ones, with their attributes: opened and "
-    "closed, and loaded before. The netCDF-4 file is the same for all engines but that of Zarr.",
+    "closed, and loaded before. Then reports of stations. The netCDF-4 file is the same for all engines but that of "
+    "Zarr.",
     (
-        Case("xarray, open a file of fifty", partial(opened, load=False)),
-        Case("xarray, load a file of fifty", partial(opened, load=True)),
-        Case("xarray, open a netCDF-4 file of fifty", partial(opened, load=False, ours="x.nc")),
-        Case("xarray, load a netCDF-4 file of fifty", partial(opened, load=True, ours="x.nc")),
+        *(
+            Case(f"xarray, {verb} {of} of {words}", partial(opened, make, load=verb == "load", ours=ours))
+            for words, make in MAKES.items()
+            for of, ours in {"a file": "x.ds", "a netCDF-4 file": "x.nc"}.items()
+            for verb in ("open", "load")
+        ),
     ),
 )

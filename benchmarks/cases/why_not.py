@@ -14,7 +14,7 @@ from ..disk import settle
 from ..formats import COMPRESSED, Format, formats, size_of
 from ..reports import Reports, writes_into
 from ..runner import Bench, Case, Group, need_room
-from ..stations import report
+from ..stations import ORDINARY, ordinary
 from ..timing import Trial, Way
 from ..ways import NETCDF, OURS, each
 
@@ -25,7 +25,7 @@ N_FIELDS = 100
 ROUNDS = (1, 5)
 SLABS = 5
 """Fields that are read in a row."""
-REPORT_SIZE = 20_000
+REPORT_SIZE = 50_000
 """Maximum size of a file of any format, in bytes."""
 
 
@@ -33,7 +33,7 @@ def write_reports(bench: Bench, folder: Path) -> Trial:
     """Write a file for each report."""
     n = bench.sizes.claimed
     need_room(folder, n * REPORT_SIZE)
-    datasets = [report(i, "own") for i in range(min(n, DISTINCT))]
+    datasets = [ordinary(i) for i in range(min(n, DISTINCT))]
     return Trial(
         [writes_into(each.program, folder / str(i), n, datasets) for i, each in enumerate(formats().values())],
         n=n,
@@ -45,7 +45,7 @@ def read_reports(names: list[str] | None, bench: Bench, folder: Path) -> Trial:
     """Read each report, or one of its variables."""
     n = bench.sizes.claimed
     need_room(folder, n * REPORT_SIZE)
-    reports = Reports(bench._replace(sizes=bench.sizes._replace(files=n)), folder, "own", names)
+    reports = Reports(bench._replace(sizes=bench.sizes._replace(files=n)), folder, ORDINARY, names)
     programs = [found.program for name, found in formats().items() if name != OURS]
     ours = reports.reads(OURS, partial(ds.read, variables=names), reports.ours, "ds.read")
     return Trial([ours, *map(reports.program_reads, programs)], n=n, repetitions=(1, 1))
@@ -53,8 +53,7 @@ def read_reports(names: list[str] | None, bench: Bench, folder: Path) -> Trial:
 
 def report_size(bench: Bench, folder: Path) -> Trial:
     """Return the blocks of the disk that all reports take."""
-    data = report(0, "own")
-    return _sizes(folder, data, formats(), bench.sizes.claimed)
+    return _sizes(folder, ordinary(0), formats(), bench.sizes.claimed)
 
 
 def fields(bench: Bench) -> Data:
@@ -133,7 +132,7 @@ def _large_formats() -> dict[str, Format]:
 
 def _written(found: Format, folder: Path, data: Data) -> str:
     path = folder / f"{found.program.name.replace(' ', '-')}{found.program.suffix}"
-    found.program.write(str(path), data)
+    found.program.write(str(path), found.program.made(data))
     return str(path)
 
 
@@ -149,7 +148,7 @@ def _sizes(folder: Path, data: Data, every: dict[str, Format], n: int) -> Trial:
 GROUP = Group(
     "Why not another format?",
     "The same data in other formats, each by its own library with its defaults, unless a row says otherwise. Station "
-    "reports are 100 000 files of nine variables with 55 attributes, in one round; libraries that take long write and "
+    "reports are 100 000 ordinary ones, in one round; libraries that take long write and "
     "read some of them, scaled to all. The large array has 100 smooth fields of float32, 200 MB. Sizes are of blocks "
     "on a disk.",
     (
