@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..body.body import Body
 from ..codec.slab_reading import read_strided, strided_ranges
 from ..errors import TruncatedError
-from ..kernels.classic import arrays, slabs
+from ..kernels.classic import arrays
 from ..kernels.common.finishing import Finisher
 from .format import CODES
 from .header import ClassicVariable, end_of
@@ -69,13 +69,8 @@ def values(
     strides = _strides(variable)
     if slices is not None:
         begin, shape = _slab(variable, strides, slices)
-    if 0 in shape:
-        return np.empty(shape, dtype), False
-    where = body.in_file()
-    if where is None:
-        return read_strided(body, begin, shape, strides, dtype, sentinels, True)
     try:
-        return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels)
+        return read_strided(body, begin, shape, strides, dtype, sentinels, True)
     except EOFError:
         raise _truncated(body.current_size(), variable) from None
 

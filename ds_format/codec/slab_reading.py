@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..base import scratch, threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
-from ..kernels.classic import arrays
+from ..kernels.classic import arrays, slabs
 from ..kernels.hdf5.large import put_chunks
 from .filters import MAX_RATIO
 from .pipeline import SPARE_SIZE, decode, simple_filters
@@ -301,7 +301,7 @@ def read_strided(
     sentinels: NDArray[Any] | None,
     is_big: bool,
 ) -> tuple[NDArray[Any], bool]:
-    """Return a slab of a body that no open file holds, and whether it may contain a sentinel.
+    """Return a slab in native byte order, and whether it may contain a sentinel.
 
     Parameters
     ----------
@@ -311,9 +311,12 @@ def read_strided(
 
     Raises
     ------
-    TruncatedError
+    TruncatedError, EOFError
         If the file ends before.
     """
+    where = file.in_file()
+    if where is not None:
+        return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels, is_big)
     if 0 in shape:
         return np.empty(shape, dtype), False
     offsets, sizes = strided_ranges(begin, shape, strides, dtype.itemsize)

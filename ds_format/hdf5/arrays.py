@@ -19,7 +19,6 @@ from ..codec.pipeline import WORD_SIZES, ChunkFilter, find_filter, simple_filter
 from ..codec.slab_reading import locate_chunks, read_chunks, read_strided, strided_ranges
 from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
-from ..kernels.classic import slabs
 from ..kernels.common.finishing import Finisher
 from ..kernels.hdf5.indexes import find_chunks
 from ..kernels.hdf5.small import SmallArray, read_small
@@ -347,7 +346,7 @@ PLAIN_EDGES = 1
 def _chunks(body: Body, place: DatasetPlace) -> StoredChunks:
     """Return where the chunks of a dataset are, which is found out once."""
     if place.chunks is None:
-        place.chunks = _read_index(body, place)
+        place.chunks = _sorted(*read_known(body, _index_parser(place), body.at_hand))
     return place.chunks
 
 
@@ -359,7 +358,7 @@ def load_indexes(body: Body, places: Iterable[DatasetPlace]) -> None:
     missing = [place for place in places if place.layout.chunk is not None and place.chunks is None]
 
     def lenient(place: DatasetPlace) -> Callable[[Any, int], Any]:
-        parse = _index_parser(place, bool(place.filters))
+        parse = _index_parser(place)
 
         def parse_or_leave(segments: Any, size: int) -> Any:
             try:
@@ -378,14 +377,9 @@ def find_index(body: Body, place: DatasetPlace) -> None:
     """Find the chunks of a dataset if its index is at hand; see `Body.at_hand`. Errors are left to `values`."""
     if place.layout.chunk is not None and place.chunks is None:
         with contextlib.suppress(DsError, Unusual):
-            found = _index_parser(place, bool(place.filters))(body.at_hand, body.size)
+            found = _index_parser(place)(body.at_hand, body.size)
             if not isinstance(found, list):
                 place.chunks = _sorted(*found)
-
-
-def _read_index(body: Body, place: DatasetPlace) -> StoredChunks:
-    """Find out where the chunks of a dataset are."""
-    return _sorted(*read_known(body, _index_parser(place, bool(place.filters)), body.at_hand))
 
 
 def check_index(body: Body, dataset: HDF5Dataset) -> None:
@@ -399,7 +393,7 @@ def check_index(body: Body, dataset: HDF5Dataset) -> None:
         If it is not supported.
     """
     if dataset.layout.chunk is not None and dataset.shape:
-        read_known(body, _index_parser(dataset, bool(dataset.filters)), body.at_hand)
+        read_known(body, _index_parser(dataset), body.at_hand)
 
 
 def _sorted(
@@ -409,7 +403,7 @@ def _sorted(
     return StoredChunks(numbers[order], offsets[order], sizes[order], masks[order])
 
 
-def _index_parser(place: DatasetPlace | HDF5Dataset, is_filtered: bool) -> Callable[[Any, int], Any]:
+def _index_parser(place: DatasetPlace | HDF5Dataset) -> Callable[[Any, int], Any]:
     """Return a function that parses the index of the chunks of a dataset, for `read_known`."""
     layout, shape, max_shape = place.layout, place.shape or (), place.max_shape
     index, address, chunk = layout.index or "", layout.address, layout.chunk or ()
@@ -428,7 +422,7 @@ def _index_parser(place: DatasetPlace | HDF5Dataset, is_filtered: bool) -> Calla
             max_shape,
             chunk,
             layout.size,
-            is_filtered,
+            bool(place.filters),
             bool(layout.flags & PLAIN_EDGES),
             Unusual,
         )
@@ -454,12 +448,9 @@ def _from_run(
     if (place.layout.address or 0) + place.size > body.size:
         raise _truncated(body.size, place)
     begin, strides = _strides(place, slices)
-    where = body.in_file()
     if item_size in WORD_SIZES and not (sought is not None and place.dtype.char == "e"):
-        if where is None:
-            return read_strided(body, begin, shape, tuple(strides), place.dtype, sought, place.is_big)
         try:
-            return slabs.read(where[0], where[1] + begin, shape, tuple(strides), place.dtype, sought, place.is_big)
+            return read_strided(body, begin, shape, tuple(strides), place.dtype, sought, place.is_big)
         except EOFError:
             raise _truncated(body.current_size(), place) from None
     size = item_size + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
 
 from ... import classic, hdf5
 from ...base.progress import Progress
@@ -106,15 +106,20 @@ def read(
     if strings:
         return None
     body = open_body(path, WHOLE_SIZE, WHOLE_SIZE, ALL_SIZE if keys is None else 0)
+    return _read(body, lambda file: file.dataset(keys, full, unpack))
+
+
+T = TypeVar("T")
+
+
+def _read(body: Body, use: Callable[[WholeFile], T]) -> T | Body:
+    """Return what is made of a file in one call; its body if it must be opened, which logs the reason."""
     kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
-    if kind is None:
-        return body
     try:
         with body.watch:
-            found: Dataset = kind(body).dataset(keys, full, unpack)
-            return found
+            return body if kind is None else use(kind(body))
     except Unusual:
-        return body  # the general way logs the reason
+        return body
     except DsError as error:
         raise error.at(path=body.name)
 
@@ -122,17 +127,7 @@ def read(
 def read_small(path: Any, limit: int) -> tuple[dict[str, Any], Metadata, int] | Body:
     """Read a small file without the library; see `Driver.read_small`."""
     body = open_body(path, whole=ALL_SIZE)
-    kind = KINDS.get(bytes(body.head(WHOLE_SIZE)[:4]))
-    if kind is None or body.size > limit:
-        return body
-    try:
-        with body.watch:
-            found: tuple[dict[str, Any], Metadata, int] | None = kind(body).arrays(limit)
-            return body if found is None else found
-    except Unusual:
-        return body  # the general way logs the reason
-    except DsError as error:
-        raise error.at(path=body.name)
+    return (None if body.size > limit else _read(body, lambda file: file.arrays(limit))) or body
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:

@@ -4,8 +4,6 @@ header     a usual header → its content, completely checked; variables are rem
 arrays     a variable of a file in memory → an array
 slabs      a part of a variable of an open file → an array; POSIX only
 portable   the same on other operating systems
-
-Declarations: `items` (items of a header, extents of variables).
 """
 
 import os

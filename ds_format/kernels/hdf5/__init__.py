@@ -25,6 +25,5 @@ heaps         fractal heaps
 trees         B-trees of version 2
 collections   collections of the global heap
 btree1        chunks that an index lists; B-trees of version 1
-chunk_arrays  indexes of chunks that are arrays
 placing       values of a chunk → their positions in an array
 """

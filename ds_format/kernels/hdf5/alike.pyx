@@ -67,7 +67,7 @@ cdef bint _name_same_dimensions(list datasets, list known) except -1:
 
 
 cdef list _numbered(list datasets):
-    """Return hidden attributes, with numbers of datasets for the addresses in DIMENSION_LIST; None if one is of none."""
+    """Return hidden attributes, with numbers of datasets for addresses in DIMENSION_LIST; None if one is of none."""
     cdef dict numbers = {(<tuple> each)[ADDRESS]: i for i, each in enumerate(datasets)}
     cdef dict hidden
     cdef list every = []

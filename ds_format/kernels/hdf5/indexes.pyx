@@ -1,12 +1,17 @@
-"""The index of chunks of a dataset → where each chunk is; see Appendix C of the HDF5 File Format Specification 3.0."""
+"""The index of chunks of a dataset → where each chunk is; see Appendix C of the HDF5 File Format Specification 3.0.
+
+Fixed and extensible arrays number chunks through the largest shape.
+"""
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from .btree1 cimport MAX_RANK, Chunks, add, compare, define, read_btree1
-from .chunk_arrays cimport Numbering, add_numbered, number, read_extensible, read_fixed
-from .known cimport LACKING, UNDEFINED, Known, check, structure, u16, u32, u64, wide
+from .known cimport (
+    LACKING, UNDEFINED, Known, check, check_sum, find, lack, log2_of, structure, u16, u32, u64, unusual as is_unusual,
+    wide,
+)
 from .segments cimport Segments
 from .trees cimport TREE_SIZE, Records, read_tree
 
@@ -15,6 +20,33 @@ cnp.import_array()
 cdef enum:
     PLAIN_CHUNKS = 10  # types of B-trees of version 2
     FILTERED_CHUNKS = 11
+    FIXED_SIZE = 28  # bytes of the header of a fixed array
+    EXTENSIBLE_SIZE = 72
+    BLOCK_HEAD = 14  # bytes of a block: signature, version, client, address of the header
+    SUM = 4  # bytes of a checksum
+    MAX_PAGE_BITS = 32
+    MAX_BITS = 64
+
+cdef extern from *:
+    """
+    #define DS_MAX_CHUNKS ((uint64_t) 1 << 62)
+    #define DS_ANY ((uint64_t) -1)
+    """
+    const uint64_t MAX_CHUNKS "DS_MAX_CHUNKS"
+    const uint64_t ANY "DS_ANY"
+
+
+cdef struct Numbering:
+    int[MAX_RANK] axes  # the slowest one first
+    uint64_t[MAX_RANK] counts  # chunks along each of these; of the first one it is not looked at
+    uint64_t total  # chunks, at most `MAX_CHUNKS`
+
+
+cdef struct Array:
+    uint64_t address  # of its header
+    uint8_t client
+    uint32_t entry  # bytes of an entry
+
 
 cdef tuple NAMES = ("btree1", "single", "implicit", "fixed", "extensible", "btree2")
 
@@ -165,3 +197,247 @@ cdef tuple _arrays(const Chunks* c):
         (<uint64_t*> cnp.PyArray_DATA(sizes))[i] = c.entries[i].size
         (<uint32_t*> cnp.PyArray_DATA(masks))[i] = c.entries[i].mask
     return numbers, offsets, sizes, masks
+
+
+cdef inline void number(Numbering* numbering, const Chunks* c, const uint64_t* limits, int slowest) noexcept nogil:
+    """Number chunks through a shape, `UNDEFINED` along an axis without limit, which must be the slowest one."""
+    cdef int axis, i = 1
+    cdef uint64_t count
+    numbering.total = 1
+    numbering.axes[0] = slowest
+    for axis in range(c.rank):
+        if axis != slowest:
+            numbering.axes[i] = axis
+            i += 1
+    for i in range(c.rank):
+        axis = numbering.axes[i]
+        count = limits[axis] // c.chunk[axis] + (limits[axis] % c.chunk[axis] != 0)
+        numbering.counts[i] = count
+        if count and numbering.total > MAX_CHUNKS // count:
+            numbering.total = MAX_CHUNKS
+        else:
+            numbering.total *= count
+
+
+cdef inline int add_numbered(Known* k, Chunks* c, const Numbering* numbering, uint64_t number, uint64_t offset,
+                             uint64_t size, uint32_t mask) except -1:
+    cdef uint64_t[MAX_RANK] position
+    cdef int i
+    for i in range(c.rank - 1, 0, -1):
+        position[numbering.axes[i]] = number % numbering.counts[i]
+        number //= numbering.counts[i]
+    position[numbering.axes[0]] = number
+    return add(k, c, position, offset, size, mask)
+
+
+cdef inline int _add_entries(Known* k, Chunks* c, const Numbering* numbering, const Array* array, const uint8_t* p,
+                             uint64_t first, uint64_t n) except -1:
+    """List the chunks of entries, of which the first one has a number."""
+    cdef uint64_t i, offset
+    for i in range(n):
+        offset = u64(p)
+        if offset != UNDEFINED:
+            if array.client:
+                add_numbered(k, c, numbering, first + i, offset, wide(p + 8, array.entry - 12),
+                             u32(p + array.entry - 4))
+            else:
+                add_numbered(k, c, numbering, first + i, offset, c.size, 0)
+        p += array.entry
+    return 0
+
+
+cdef inline const uint8_t* _block(Known* k, const Array* array, uint64_t address, uint64_t size, const char* signature,
+                                  const char* what) except? NULL:
+    """Return a block of an array, with a checksum after its head; NULL, and recorded as missing, if not read."""
+    cdef const uint8_t* p = _known(k, address, size, what)
+    if p == NULL:
+        return NULL
+    p = structure(k, address, size, signature, 0, what)
+    check(k, p[5] == array.client and u64(p + 6) == array.address, what, address, b"it is of another array")
+    return p
+
+
+cdef inline const uint8_t* _known(Known* k, uint64_t address, uint64_t size, const char* what) except? NULL:
+    cdef const uint8_t* p
+    check(k, address <= k.size and size <= k.size - address, what, address, b"it is not within the file")
+    p = find(k, address, address + size)
+    if p == NULL:
+        lack(k, address, size)
+    return p
+
+
+cdef inline int _check_array(Known* k, const Chunks* c, const Array* array, const char* what) except -1:
+    check(k, array.client == c.is_filtered, what, array.address, b"it is for chunks of another kind")
+    check(k, 13 <= array.entry <= 20 if array.client else array.entry == 8, what, array.address,
+          b"entries of a wrong size")
+    return 0
+
+
+cdef inline bint _is_set(const uint8_t* bits, uint64_t i) noexcept nogil:
+    return bits[i // 8] >> (7 - i % 8) & 1
+
+
+cdef inline int _add_page(Known* k, Chunks* c, const Numbering* numbering, const Array* array, uint64_t address,
+                          uint64_t first, uint64_t n, const char* what) except -1:
+    cdef const uint8_t* p = _known(k, address, n * array.entry + SUM, what)
+    if p == NULL:
+        return 0
+    check_sum(k, p, n * array.entry, what, address)
+    return _add_entries(k, c, numbering, array, p, first, n)
+
+
+cdef inline int read_fixed(Known* k, Chunks* c, const Numbering* numbering, uint64_t address) except -1:
+    """List the chunks of a fixed array. Blocks that were not read are recorded as missing and left out."""
+    cdef const char* what = b"fixed array"
+    cdef const uint8_t* p = structure(k, address, FIXED_SIZE, b"FAHD", 0, what)
+    cdef Array array
+    cdef uint64_t n = u64(p + 8), block = u64(p + 16), page, n_pages, n_bits, at, i
+    cdef uint8_t page_bits = p[7]
+    array.address, array.client, array.entry = address, p[5], p[6]
+    _check_array(k, c, &array, what)
+    check(k, n == numbering.total, what, address, b"another number of entries than of chunks")
+    check(k, page_bits <= MAX_PAGE_BITS, what, address, b"too large pages")
+    if block == UNDEFINED or n == 0:
+        return 0
+    check(k, n <= k.size // array.entry, what, address, b"more entries than the file can have")
+    page = <uint64_t> 1 << page_bits
+    what = b"data block of a fixed array"
+    if n <= page:
+        p = _block(k, &array, block, BLOCK_HEAD + n * array.entry + SUM, b"FADB", what)
+        return 0 if p == NULL else _add_entries(k, c, numbering, &array, p + BLOCK_HEAD, 0, n)
+    n_pages = (n - 1) // page + 1
+    n_bits = (n_pages - 1) // 8 + 1
+    p = _block(k, &array, block, BLOCK_HEAD + n_bits + SUM, b"FADB", what)
+    if p == NULL:
+        return 0
+    at = block + BLOCK_HEAD + n_bits + SUM
+    for i in range(n_pages):
+        if _is_set(p + BLOCK_HEAD, i):
+            _add_page(k, c, numbering, &array, at, i * page, min(page, n - i * page), b"page of a fixed array")
+        at += page * array.entry + SUM
+    return 0
+
+
+cdef struct Extensible:
+    Array array
+    uint64_t n  # entries that are in use, about
+    uint64_t n_first  # entries in the index block
+    uint64_t page  # entries of a page
+    uint32_t number_size  # bytes of the number of an entry
+
+
+cdef inline int read_extensible(Known* k, Chunks* c, const Numbering* numbering, uint64_t address) except -1:
+    """List the chunks of an extensible array. Blocks that were not read are recorded as missing and left out.
+
+    After the entries in the index block, entries are in data blocks. These belong to levels: each second level has
+    twice as many blocks, and the others have blocks of twice the size. The index block leads to the data blocks of the
+    first levels; each further level has a super block that leads to its data blocks.
+    """
+    cdef const char* what = b"extensible array"
+    cdef const uint8_t* p = structure(k, address, EXTENSIBLE_SIZE, b"EAHD", 0, what)
+    cdef Extensible e
+    cdef uint32_t max_bits = p[7], n_pointers = p[10], n_levels, n_direct, level
+    cdef uint64_t block = u64(p + 60), smallest = p[9], first, n_blocks, n, i
+    cdef uint8_t page_bits = p[11]
+    e.array.address, e.array.client, e.array.entry = address, p[5], p[6]
+    e.n, e.n_first, e.number_size = u64(p + 44), p[8], (max_bits + 7) // 8
+    _check_array(k, c, &e.array, what)
+    check(k, 0 < max_bits <= MAX_BITS and page_bits <= MAX_PAGE_BITS, what, address, b"too many entries")
+    check(k, smallest and smallest & (smallest - 1) == 0 and n_pointers and n_pointers & (n_pointers - 1) == 0,
+          what, address, b"sizes of blocks are no powers of two")
+    check(k, log2_of(smallest) <= <int> max_bits, what, address, b"too large blocks")
+    check(k, e.n <= MAX_CHUNKS, what, address, b"too many entries")
+    e.page = <uint64_t> 1 << page_bits
+    if block == UNDEFINED or numbering.total == 0:
+        return 0
+    n_levels = 1 + max_bits - log2_of(smallest)
+    n_direct = min(<uint32_t> (2 * log2_of(n_pointers)), n_levels)
+    n_blocks = 2 * (n_pointers - 1)
+    what = b"index block of an extensible array"
+    p = _block(k, &e.array, block, BLOCK_HEAD + e.n_first * e.array.entry + 8 * (n_blocks + n_levels - n_direct) + SUM,
+               b"EAIB", what)
+    if p == NULL:
+        return 0
+    p += BLOCK_HEAD
+    _add_entries(k, c, numbering, &e.array, p, 0, min(e.n_first, e.n))
+    p += e.n_first * e.array.entry
+    first = e.n_first
+    for level in range(n_levels):
+        if first >= e.n:
+            break
+        n_blocks, n = <uint64_t> 1 << level // 2, smallest << (level + 1) // 2
+        if level >= n_direct:
+            _read_super_block(k, c, numbering, &e, u64(p), first, n_blocks, n)
+            p += 8
+        elif n > e.page:
+            is_unusual(k, b"an extensible array with pages in its first blocks", address)
+        else:
+            for i in range(n_blocks):
+                _read_data_block(k, c, numbering, &e, u64(p), first + i * n, n, NULL, 0, False)
+                p += 8
+        first += n_blocks * n
+    return 0
+
+
+cdef inline int _read_super_block(Known* k, Chunks* c, const Numbering* numbering, const Extensible* e,
+                                  uint64_t address, uint64_t first, uint64_t n_blocks, uint64_t n) except -1:
+    cdef const char* what = b"super block of an extensible array"
+    cdef uint64_t n_bits = 0, i
+    cdef const uint8_t* p
+    cdef const uint8_t* bits
+    if address == UNDEFINED:
+        return 0
+    if n > e.page:
+        n_bits = (n // e.page - 1) // 8 + 1
+    check(k, n_blocks <= k.size // 8 and n_bits <= k.size // n_blocks, what, address,
+          b"more blocks than the file can have")
+    p = _numbered_block(k, e, address, n_blocks * (n_bits + 8) + SUM, first, b"EASB", what)
+    if p == NULL:
+        return 0
+    bits = p
+    p += n_blocks * n_bits
+    for i in range(n_blocks):
+        _read_data_block(k, c, numbering, e, u64(p + 8 * i), first + i * n, n, bits if n_bits else NULL,
+                         i * (n // e.page), True)
+    return 0
+
+
+cdef inline int _read_data_block(Known* k, Chunks* c, const Numbering* numbering, const Extensible* e,
+                                 uint64_t address, uint64_t first, uint64_t n, const uint8_t* pages,
+                                 uint64_t first_page, bint is_numbered) except -1:
+    """List the chunks of a data block of `n` entries.
+
+    Which of its pages are there is in the bits `pages` from `first_page` on; NULL: it has no pages. Blocks that the
+    index block names say another number than that of their first entry.
+    """
+    cdef const char* what = b"data block of an extensible array"
+    cdef const uint8_t* p
+    cdef uint64_t i, at
+    if address == UNDEFINED or first >= e.n:
+        return 0
+    if pages == NULL:
+        check(k, n <= k.size // e.array.entry, what, address, b"more entries than the file can have")
+        p = _numbered_block(k, e, address, n * e.array.entry + SUM, first if is_numbered else ANY, b"EADB", what)
+        return 0 if p == NULL else _add_entries(k, c, numbering, &e.array, p, first, min(n, e.n - first))
+    p = _numbered_block(k, e, address, SUM, first, b"EADB", what)
+    if p == NULL:
+        return 0
+    at = address + BLOCK_HEAD + e.number_size + SUM
+    for i in range(n // e.page):
+        if first + i * e.page >= e.n:
+            break
+        if _is_set(pages, first_page + i):
+            _add_page(k, c, numbering, &e.array, at, first + i * e.page, e.page, b"page of an extensible array")
+        at += e.page * e.array.entry + SUM
+    return 0
+
+
+cdef inline const uint8_t* _numbered_block(Known* k, const Extensible* e, uint64_t address, uint64_t size,
+                                           uint64_t first, const char* signature, const char* what) except? NULL:
+    """Return what follows the head of a block, which says the number of its first entry; NULL if it is not known."""
+    cdef const uint8_t* p = _block(k, &e.array, address, BLOCK_HEAD + e.number_size + size, signature, what)
+    if p == NULL:
+        return NULL
+    check(k, first == ANY or wide(p + BLOCK_HEAD, e.number_size) == first - e.n_first, what, address,
+          b"it is for other entries")
+    return p + BLOCK_HEAD + e.number_size
