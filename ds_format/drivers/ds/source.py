@@ -281,7 +281,7 @@ class DsSource(Opened):
             for block in block_slices(var.size, size, min(budget, STEP * 64)):
                 shape = tuple(part.stop - part.start for part in block)
                 stop = start + int(np.prod(shape, dtype=np.int64))
-                values = decoder.row(start, stop).reshape(shape)
+                values = decoder.row(start, stop, shape)
                 if NETCDF in self.meta[name]:
                     restore(self.meta[name], values)
                 yield values
