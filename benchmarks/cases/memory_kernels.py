@@ -13,8 +13,8 @@ import numpy as np
 
 from ds_format.kernels.common.checksums import adler32, fletcher32
 from ds_format.kernels.datadings.index import hash_strings
-from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.ds.strings import decode_strings, encode_strings, measure_strings, total_length
+from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings
+from ds_format.kernels.ds.strings import decode_strings, encode_strings, total_length
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 
 from ..data import flags, floats, words
@@ -146,10 +146,7 @@ def encode_text(n: int, folder: Path) -> tuple[Call, Call]:
     given = np.array(words(n), object)
 
     def ours() -> Any:
-        lengths = np.empty(8 * n, "u1")
-        data = np.empty(measure_strings(given, True, lengths), "u1")
-        encode_strings(given, True, data)
-        return lengths, data
+        return encode_strings(given, True)
 
     def rival() -> Any:
         encoded = [word.encode() for word in given]
@@ -176,10 +173,7 @@ def encode_numpy_text(n: int, folder: Path) -> tuple[Call, Call]:
     given = np.array(words(n), STRINGS)
 
     def ours() -> Any:
-        lengths = np.empty(8 * n, "u1")
-        data = np.empty(measure_numpy_strings(given, lengths), "u1")
-        encode_numpy_strings(given, data)
-        return lengths, data
+        return encode_numpy_strings(given)
 
     def rival() -> Any:
         encoded = [word.encode() for word in given]
@@ -240,9 +234,9 @@ GROUP = Group(
         *(Kernel(f"gather, {n} bytes", "values[~flags]", partial(gather_values, n)) for n in (1, 2, 4, 8)),
         Kernel("total_length", "lengths.sum(), unchecked", total, 32),
         Kernel("decode_strings", PYTHON_DECODE, decode_text, 32),
-        Kernel("measure_strings, encode_strings", PYTHON_ENCODE, encode_text, 32),
+        Kernel("encode_strings", PYTHON_ENCODE, encode_text, 32),
         Kernel("decode_numpy_strings", PYTHON_DECODE, decode_numpy_text, 32),
-        Kernel("measure_numpy_strings, encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
+        Kernel("encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
         Kernel("adler32, 8 bytes a value", "zlib.adler32", checksum_adler),
         Kernel("fletcher32, 8 bytes a value", "np.cumsum of blocks", checksum_fletcher),
         Kernel("hash_strings", "[hashlib.blake2s(word, salt=...).digest()[:8] for ...]", hash_keys, 32),

@@ -16,7 +16,7 @@ from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
 from ..base.text import unescape
 from ..base.threads import each
 from ..errors import UnsupportedError
-from ..kernels.ds.strings import encode_strings, measure_strings
+from ..kernels.ds.strings import encode_strings
 from ..kernels.ds.values import gather, pack_bits, swap
 
 Buffer = Any
@@ -203,18 +203,11 @@ def _present(flat: NDArray[Any], flags: NDArray[np.bool_], counts: list[int], bi
 
 
 def _encode_strings(flat: NDArray[Any], ds_type: Type) -> list[Buffer]:
-    lengths = np.empty(8 * flat.size, np.uint8)
-    text = ds_type.name == "unicode"
     try:
         if flat.dtype.kind == "T":
-            from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
+            from ..kernels.ds.numpy_strings import encode_numpy_strings
 
-            data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
-            encode_numpy_strings(flat, data)
-        else:
-            objects = np.require(flat, object, ["C", "W"])
-            data = np.empty(measure_strings(objects, text, lengths), np.uint8)
-            encode_strings(objects, text, data)
+            return [*encode_numpy_strings(flat)]
+        return [*encode_strings(np.require(flat, object, ["C", "W"]), ds_type.name == "unicode")]
     except (TypeError, ValueError) as error:
         raise UnsupportedError(str(error)) from None
-    return [lengths, data]
