@@ -72,8 +72,7 @@ def read_body(file: Body, keys: Collection[str] | None, full: bool, strings: boo
     try:
         line = read_line(file)
         with file.watch:
-            header, meta = parse(line, find_end(line, whole=True), None if full else keys)
-            typed(header, meta)
+            header, meta = parse(line, find_end(line, whole=True), None if full else keys, from_json)
             requested = [key for key in header.keys if keys is None or key in keys]
             _decode(dataset, requested, header, meta, file.section(header.body), strings)
         _add_metadata(dataset, header, meta, unpack)
@@ -336,7 +335,6 @@ def faults_of(header: Header, path: str) -> dict[str, DsError]:
 
 def source_metadata(header: Header, meta: Metadata) -> Metadata:
     """Convert the metadata of a dataset to those of a Source, in place."""
-    typed(header, meta)
     if header.compiled is not None:
         for key, missing in zip(header.keys, header.compiled.missing(), strict=True):
             meta[key][".missing"] = missing
