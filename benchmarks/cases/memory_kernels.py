@@ -15,7 +15,7 @@ from ds_format.kernels.common.checksums import adler32, fletcher32
 from ds_format.kernels.datadings.index import hash_strings
 from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings
 from ds_format.kernels.ds.strings import decode_strings, encode_strings, total_length
-from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
 
 from ..data import flags, floats, words
 from ..runner import Group
@@ -53,18 +53,6 @@ def count(n: int, folder: Path) -> tuple[Call, Call]:
     """Bits → how many are 1."""
     packed = np.packbits(flags(n))
     return lambda: count_bits(packed, n), lambda: int(np.bitwise_count(packed).sum())
-
-
-def swap_values(size: int, n: int, folder: Path) -> tuple[Call, Call]:
-    """Values of some bytes → the other byte order."""
-    values = np.arange(n).astype(f"u{size}")
-
-    def ours() -> Any:
-        out = np.empty_like(values)
-        swap(values.view("u1"), out.view("u1"), size)
-        return out
-
-    return ours, values.byteswap
 
 
 def scatter_values(size: int, swapped: bool, n: int, folder: Path) -> tuple[Call, Call]:
@@ -228,7 +216,6 @@ GROUP = Group(
         Kernel("pack_bits, and count", "np.packbits", pack),
         Kernel("unpack_bits", "np.unpackbits", unpack),
         Kernel("count_bits", "np.bitwise_count().sum()", count),
-        *(Kernel(f"swap, {n} bytes", "array.byteswap()", partial(swap_values, n)) for n in (2, 4, 8)),
         *(Kernel(f"scatter, {n} bytes", SPREAD, partial(scatter_values, n, False)) for n in (1, 2, 4, 8)),
         Kernel("scatter, 8 bytes swapped", f"{SPREAD}.byteswap()", partial(scatter_values, 8, True)),
         *(Kernel(f"gather, {n} bytes", "values[~flags]", partial(gather_values, n)) for n in (1, 2, 4, 8)),

@@ -17,7 +17,7 @@ from ..base.threads import each
 from ..body.body import Body, MemoryBody
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.strings import decode_strings, total_length
-from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
+from ..kernels.ds.values import count_bits, scatter, unpack_bits
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
 
@@ -64,7 +64,7 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
         check_numbers(var, body.size)
         array = _array(body, offset, size, DTYPES[ds_type.code])
         if big is not NATIVE_BIG and ds_type.ordered:
-            array = _swapped(array, ds_type.size)
+            array = _swapped(array)
         return array if size else array[()]
     body.announce_spans([span_of(var, body.size)])
     array = Decoder(var, locate(var, body.size), body, strings).all()
@@ -96,9 +96,11 @@ def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     return out
 
 
-def _swapped(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _swapped(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with the other byte order of its values: itself, if it owns them."""
     out = array if array.flags.owndata else np.empty_like(array)
-    swap(_bytes(array), _bytes(out), size)
+    # NumPy swaps in place only if both have one dimension
+    out.reshape(-1)[...] = array.reshape(-1).view(array.dtype.newbyteorder())
     return out
 
 
@@ -336,7 +338,7 @@ class Decoder:
             unpack_bits(self.body.read(offset, size), flags.view(np.uint8))
             return flags[first % 8 : first % 8 + last - first]
         array = _array(self.body, offset, (last - first,), self.dtype)
-        return _swapped(array, self.type.size) if self.swapped else array
+        return _swapped(array) if self.swapped else array
 
     def _take_rows(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any]:
         """Decode several runs of stored values, and concatenate them. Their bytes are read by one call."""
@@ -345,7 +347,7 @@ class Decoder:
         data = np.empty(n, self.dtype) if self.type.is_number else np.empty(int(sizes.sum()), np.uint8)
         self.body.ranges(offsets, sizes, [data])
         if self.type.is_number:
-            return _swapped(data, self.type.size) if self.swapped else data
+            return _swapped(data) if self.swapped else data
         bounds = list(zip(begins.tolist(), ends.tolist(), strict=True))
         if self.type.is_string:
             lengths = b"".join([self.lengths.read(8 * begin, 8 * (end - begin)) for begin, end in bounds])

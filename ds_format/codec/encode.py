@@ -17,7 +17,7 @@ from ..base.text import unescape
 from ..base.threads import each
 from ..errors import UnsupportedError
 from ..kernels.ds.strings import encode_strings
-from ..kernels.ds.values import gather, pack_bits, swap
+from ..kernels.ds.values import gather, pack_bits
 
 Buffer = Any
 STEP = 1 << 19
@@ -154,21 +154,16 @@ def encode(array: NDArray[Any], hint: str | None = None, mask_bit: int = 0, valu
         present = flat if flags is None else _present(flat.view(np.uint8), flags, counts, mask_bit)
         buffers.append(_packed(present, value_bit)[0])
     else:
-        buffers.append(_little(flat) if flags is None else _present(flat, flags, counts, mask_bit))
+        buffers.append(
+            flat.astype(flat.dtype.newbyteorder("<"), copy=False)
+            if flags is None
+            else _present(flat, flags, counts, mask_bit)
+        )
     return Encoded(ds_type, flat.size, sum(counts), buffers, sum(buffer.nbytes for buffer in buffers))
 
 
 def _is_big(dtype: np.dtype[Any]) -> bool:
     return dtype.byteorder == ">" or (dtype.byteorder == "=" and not np.little_endian)
-
-
-def _little(flat: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in little-endian order."""
-    if not _is_big(flat.dtype):
-        return flat
-    out = np.empty(flat.size, flat.dtype.newbyteorder("<"))
-    swap(flat.view(np.uint8), out.view(np.uint8), flat.itemsize)
-    return out
 
 
 def _packed(flags: NDArray[Any], bit: int) -> tuple[NDArray[np.uint8], list[int]]:

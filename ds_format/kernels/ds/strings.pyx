@@ -172,7 +172,7 @@ def has_none(object[::1] values not None):
 cdef bint copy_strings(
     PyObject** objects, const uint8_t* flags, Py_ssize_t n, bint text, uint8_t* lengths, uint8_t* data, Py_ssize_t size
 ) except -1:
-    """Copy lengths and bytes of strings, without those whose flags are set. Return whether both together have `size`."""
+    """Copy lengths and bytes of strings whose flags are not set. Return whether both together have `size` bytes."""
     cdef Py_ssize_t i, length = 0
     cdef const char* source
     for i in range(n):
