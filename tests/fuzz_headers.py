@@ -27,7 +27,6 @@ from ds_format.codec import line
 from ds_format.dataset import Dataset
 from ds_format.drivers.ds import whole
 from ds_format.errors import DsError
-from ds_format.kernels.ds.arrays import Rest
 from tests.headers.corpus import File, families
 from tests.headers.mutations import mutated
 from tests.same import same_data, same_value
@@ -184,8 +183,9 @@ class Reader:
     def _compare_files(self, data: bytes, keys: Collection[str] | None) -> None:
         read, expected = Dataset(), Dataset()
         error = reason(lambda: read.update(whole.from_held(PATH, bytearray(data), keys, None)))
-        rest = Rest(bytearray(data), None, None, [])  # as if the kernel had left all
-        wrong = reason(lambda: whole._complete(expected, rest, keys, False, False, None, keys is None))
+        content, share = bytearray(data), keys is None
+        # as if the kernel had left all
+        wrong = reason(lambda: whole._complete(expected, content, None, None, [], keys, False, False, None, share))
         if error.replace(f"{PATH}: ", "", 1) != wrong:
             raise self._difference(f"file: {error or 'no error'}, expected {wrong or 'no error'}")
         if not error and not same_dataset(read, expected):

@@ -13,9 +13,9 @@ import numpy as np
 
 from ds_format.kernels.common.checksums import adler32, fletcher32
 from ds_format.kernels.datadings.index import hash_strings
-from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.ds.strings import decode_strings, encode_strings, measure_strings, total_length
-from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
+from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings
+from ds_format.kernels.ds.strings import decode_strings, encode_strings, total_length
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
 
 from ..data import flags, floats, words
 from ..runner import Group
@@ -53,18 +53,6 @@ def count(n: int, folder: Path) -> tuple[Call, Call]:
     """Bits → how many are 1."""
     packed = np.packbits(flags(n))
     return lambda: count_bits(packed, n), lambda: int(np.bitwise_count(packed).sum())
-
-
-def swap_values(size: int, n: int, folder: Path) -> tuple[Call, Call]:
-    """Values of some bytes → the other byte order."""
-    values = np.arange(n).astype(f"u{size}")
-
-    def ours() -> Any:
-        out = np.empty_like(values)
-        swap(values.view("u1"), out.view("u1"), size)
-        return out
-
-    return ours, values.byteswap
 
 
 def scatter_values(size: int, swapped: bool, n: int, folder: Path) -> tuple[Call, Call]:
@@ -146,10 +134,7 @@ def encode_text(n: int, folder: Path) -> tuple[Call, Call]:
     given = np.array(words(n), object)
 
     def ours() -> Any:
-        lengths = np.empty(8 * n, "u1")
-        data = np.empty(measure_strings(given, True, lengths), "u1")
-        encode_strings(given, True, data)
-        return lengths, data
+        return encode_strings(given, True)
 
     def rival() -> Any:
         encoded = [word.encode() for word in given]
@@ -176,10 +161,7 @@ def encode_numpy_text(n: int, folder: Path) -> tuple[Call, Call]:
     given = np.array(words(n), STRINGS)
 
     def ours() -> Any:
-        lengths = np.empty(8 * n, "u1")
-        data = np.empty(measure_numpy_strings(given, lengths), "u1")
-        encode_numpy_strings(given, data)
-        return lengths, data
+        return encode_numpy_strings(given)
 
     def rival() -> Any:
         encoded = [word.encode() for word in given]
@@ -234,15 +216,14 @@ GROUP = Group(
         Kernel("pack_bits, and count", "np.packbits", pack),
         Kernel("unpack_bits", "np.unpackbits", unpack),
         Kernel("count_bits", "np.bitwise_count().sum()", count),
-        *(Kernel(f"swap, {n} bytes", "array.byteswap()", partial(swap_values, n)) for n in (2, 4, 8)),
         *(Kernel(f"scatter, {n} bytes", SPREAD, partial(scatter_values, n, False)) for n in (1, 2, 4, 8)),
         Kernel("scatter, 8 bytes swapped", f"{SPREAD}.byteswap()", partial(scatter_values, 8, True)),
         *(Kernel(f"gather, {n} bytes", "values[~flags]", partial(gather_values, n)) for n in (1, 2, 4, 8)),
         Kernel("total_length", "lengths.sum(), unchecked", total, 32),
         Kernel("decode_strings", PYTHON_DECODE, decode_text, 32),
-        Kernel("measure_strings, encode_strings", PYTHON_ENCODE, encode_text, 32),
+        Kernel("encode_strings", PYTHON_ENCODE, encode_text, 32),
         Kernel("decode_numpy_strings", PYTHON_DECODE, decode_numpy_text, 32),
-        Kernel("measure_numpy_strings, encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
+        Kernel("encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
         Kernel("adler32, 8 bytes a value", "zlib.adler32", checksum_adler),
         Kernel("fletcher32, 8 bytes a value", "np.cumsum of blocks", checksum_fletcher),
         Kernel("hash_strings", "[hashlib.blake2s(word, salt=...).digest()[:8] for ...]", hash_keys, 32),

@@ -7,19 +7,17 @@ bytes.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..base.threads import each
-from ..body.body import Body
+from ..body.body import Body, MemoryBody
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.strings import decode_strings, total_length
-from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
+from ..kernels.ds.values import count_bits, scatter, unpack_bits
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
 
@@ -66,20 +64,11 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
         check_numbers(var, body.size)
         array = _array(body, offset, size, DTYPES[ds_type.code])
         if big is not NATIVE_BIG and ds_type.ordered:
-            array = _swapped(array, ds_type.size)
+            array = _swapped(array)
         return array if size else array[()]
-    if not body.is_in_memory:
-        offset, length = span_of(var, body.size)
-        if 0 < length <= body.batch:
-            body = _Ahead(body, offset, body.read(offset, length))
-        elif body.is_far:
-            announce([(offset, length)], body)
-    return _decode_all(var, body, strings)
-
-
-def _decode_all(var: VarHeader, body: Body, strings: bool) -> Any:
+    body.announce_spans([span_of(var, body.size)])
     array = Decoder(var, locate(var, body.size), body, strings).all()
-    return array if var.size or isinstance(array, np.ma.MaskedArray) else array[()]
+    return array if size or isinstance(array, np.ma.MaskedArray) else array[()]
 
 
 def span_of(var: VarHeader, body_size: int) -> tuple[int, int]:
@@ -96,106 +85,6 @@ def span_of(var: VarHeader, body_size: int) -> tuple[int, int]:
     return offset, max(min(length, body_size - offset), 0)
 
 
-def announce(spans: Iterable[tuple[int, int]], body: Body) -> None:
-    """Announce ranges to a body: offsets and sizes, in bytes. Empty ones are left out."""
-    ranges = np.array([span for span in spans if span[1]], np.int64).reshape(-1, 2)
-    if len(ranges):
-        body.announce(ranges[:, 0].copy(), ranges[:, 1].copy())
-
-
-class _Ahead(Body):
-    """A body with a range of bytes that were read ahead. All others are read from the body when they are needed."""
-
-    __slots__ = ("batch", "body", "data", "gap", "is_far", "name", "offset", "size")
-
-    def __init__(self, body: Body, offset: int, data: Any):
-        self.body = body
-        self.name, self.size, self.gap, self.batch, self.is_far = (
-            body.name,
-            body.size,
-            body.gap,
-            body.batch,
-            body.is_far,
-        )
-        self.offset = offset
-        self.data = memoryview(data)
-
-    def read(self, offset: int, size: int) -> Any:
-        """Return bytes, of which only those are read that were not read before."""
-        start = offset - self.offset
-        n = len(self.data) - start
-        if start < 0 or n <= 0:
-            return self.body.read(offset, size)
-        if size <= n:
-            return self.data[start : start + size]
-        return b"".join([self.data[start:], self.body.read(offset + n, size - n)])
-
-    def announce(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-        """Announce the ranges that end after the bytes that were read ahead."""
-        is_rest = (offsets < self.offset) | (offsets + sizes > self.offset + len(self.data))
-        self.body.announce(offsets[is_rest], sizes[is_rest])
-
-    def section(self, offset: int, size: int | None = None) -> Body:
-        """Return a part, without the bytes that were read ahead."""
-        return self.body.section(offset, size)
-
-
-def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool = False) -> list[Any]:
-    """Decode whole variables, whose bytes are read by one call of the body.
-
-    Parameters
-    ----------
-    variables, body, strings
-        See `decode`.
-
-    Returns
-    -------
-    list
-        The result of `decode` for each variable, or None if you have to call `decode` for it. This is the case for
-        variables without data, for damaged ones, and for those that need more memory besides their arrays than
-        `body.batch`.
-    """
-    arrays: list[Any] = [None] * len(variables)
-    if body.is_far:
-        announce([span_of(var, body.size) for var in variables], body)
-    offsets: list[int] = []
-    sizes: list[int] = []
-    outs: list[NDArray[Any]] = []
-    positions: list[int] = []
-    spare = body.batch
-    for i, var in enumerate(variables):
-        offset, size = span_of(var, body.size)
-        if not size or var.type is None or var.size is None:
-            continue
-        if var.type.is_number and not var.missing:
-            if size < math.prod(var.size) * var.type.size:
-                continue
-            outs.append(np.empty(var.size, DTYPES[var.type.code]))
-        else:
-            if size > spare:
-                continue
-            spare -= size
-            outs.append(np.empty(size, np.uint8))
-        positions.append(i)
-        offsets.append(offset)
-        sizes.append(size)
-    if not outs:
-        return arrays
-    try:
-        body.ranges(np.array(offsets, np.int64), np.array(sizes, np.int64), outs)
-    except FormatError:
-        return arrays  # the file was truncated after it was opened
-    for i, out in zip(positions, outs, strict=True):
-        var = variables[i]
-        if var.type is not None and var.type.is_number and not var.missing:
-            array = _swapped(out, var.type.size) if var.big is not NATIVE_BIG and var.type.ordered else out
-            arrays[i] = array if array.ndim else array[()]
-        else:
-            with contextlib.suppress(FormatError):  # `decode` raises it again
-                arrays[i] = _decode_all(var, _Ahead(body, var.offset, out), strings)
-    return arrays
-
-
 def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return values in the byte order of the file, as an aligned and writable array."""
     if body.lends:
@@ -207,9 +96,11 @@ def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     return out
 
 
-def _swapped(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _swapped(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with the other byte order of its values: itself, if it owns them."""
     out = array if array.flags.owndata else np.empty_like(array)
-    swap(_bytes(array), _bytes(out), size)
+    # NumPy swaps in place only if both have one dimension
+    out.reshape(-1)[...] = array.reshape(-1).view(array.dtype.newbyteorder())
     return out
 
 
@@ -218,32 +109,18 @@ def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
-class _CachedBytes:
-    """Bytes of a mask, or of lengths, read once if they are few, and otherwise on each access."""
-
-    __slots__ = ("data", "start")
-
-    def __init__(self, start: int, data: memoryview | None):
-        self.start = start
-        self.data = data
-
-    def read(self, body: Body, offset: int, size: int) -> Any:
-        """Return a buffer of `size` bytes; `offset` is counted from the first of these bytes."""
-        if self.data is None:
-            return body.read(self.start + offset, size)
-        return self.data[offset : offset + size]
-
-
-def _kept(body: Body, start: int, size: int) -> memoryview | None:
-    """Return bytes of a mask or of lengths, or None if they are too many to be kept."""
-    return memoryview(body.read(start, size)) if size <= CACHED_SIZE or body.is_far else None
+def _kept(body: Body, start: int, size: int) -> Body:
+    """Return bytes of a mask, or of lengths: read once if they are few, and otherwise on each access."""
+    if size > CACHED_SIZE and not body.is_far:
+        return body.section(start, size)
+    return MemoryBody(body.name, body.read(start, size) if size else b"")
 
 
 def preamble_of(var: VarHeader, layout: Layout, gap: int) -> tuple[int, int]:
     """Return the offset and the size, in bytes, of what a decoder reads first: the mask, and lengths of strings.
 
-    Lengths follow the mask, at most one for each value. They are read with it if they are at most `gap` bytes. `.len`
-    is a hint that they are fewer.
+    Lengths follow the mask, at most one for each value. They come with it if they are at most `gap` bytes. `.len` is a
+    hint that they are fewer.
     """
     mask_size = layout.values - layout.start
     size = 8 * layout.n if var.type is not None and var.type.is_string else 0
@@ -284,22 +161,14 @@ class Decoder:
         self.big = var.big
         self.text = self.type.name == "unicode"
         self.dtype: np.dtype[Any] = np.dtypes.StringDType() if strings and self.text else DTYPES[self.type.code]
-        mask_size, size = layout.values - layout.start, preamble_of(var, layout, body.gap)[1]
-        first = _kept(body, layout.start, size) if size else memoryview(b"")
-        self.mask = _CachedBytes(layout.start, None if first is None else first[:mask_size])
-        self.ranks = self._count_present() if var.missing else None
-        self.present = layout.n if self.ranks is None else self.ranks[-1]
+        body.announce_spans([preamble_of(var, layout, body.gap)])
+        self.mask = _kept(body, layout.start, layout.values - layout.start)
+        self.ranks = self._count_present() if var.missing else [layout.n]
+        self.present = self.ranks[-1]
         lengths_size = values_size(var, self.present, layout.available)
         self.data = layout.values + lengths_size
         """First byte of the strings, or the end of other values, in bytes from the start of the body."""
-        if self.type.is_string:
-            if first is not None and len(first) >= mask_size + lengths_size:
-                lengths: memoryview | None = first[mask_size:]
-            else:
-                lengths = _kept(body, layout.values, lengths_size)
-            if body.is_far and first is not None:
-                self.body = _Ahead(body, layout.start, first)  # strings may have come with the lengths
-            self.lengths = _CachedBytes(layout.values, lengths)
+        self.lengths = _kept(body, layout.values, lengths_size if self.type.is_string else 0)
         self.ends = self._measure_strings() if self.type.is_string else [0]
 
     def on(self, body: Body) -> Self:
@@ -310,9 +179,8 @@ class Decoder:
 
     @property
     def kept_size(self) -> int:
-        """Bytes of the mask, and of lengths, that are in memory."""
-        parts = [self.mask.data, self.lengths.data if self.type.is_string else None]
-        return sum(len(part) for part in parts if part is not None)
+        """Bytes of the mask and of lengths; 0 if they are too many to be in memory."""
+        return self.mask.size + self.lengths.size if self.mask.is_in_memory and self.lengths.is_in_memory else 0
 
     @property
     def end(self) -> int:
@@ -324,7 +192,7 @@ class Decoder:
         ranks = [0]
         for first in range(0, self.layout.n, STEP):
             n = min(STEP, self.layout.n - first)
-            ranks.append(ranks[-1] + n - count_bits(self.mask.read(self.body, first // 8, (n + 7) // 8), n))
+            ranks.append(ranks[-1] + n - count_bits(self.mask.read(first // 8, (n + 7) // 8), n))
         return ranks
 
     def _measure_strings(self) -> list[int]:
@@ -333,7 +201,7 @@ class Decoder:
         available = self.layout.end - self.data
         for first in range(0, self.present, PIECE):
             n = min(PIECE, self.present - first)
-            lengths = self.lengths.read(self.body, 8 * first, 8 * n)
+            lengths = self.lengths.read(8 * first, 8 * n)
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, available - ends[-1]))
             except ValueError as error:
@@ -342,30 +210,22 @@ class Decoder:
 
     def all(self) -> Any:
         """Decode all values, in the shape of the variable."""
-        n = self.layout.n
-        if self.body.is_far:
-            announce([self._span(0, self.present)], self.body)
-        if self.present == n:
-            return self._take(0, n).reshape(self.shape)
-        values, flags = self._empty(n), np.empty(n, np.bool_)
+        self.body.announce_spans([self._span(0, self.present)])
+        return self.row(0, self.layout.n, self.shape)
 
-        def work(first: int, last: int) -> None:
-            begin = self._present_before(first)
-            for start in range(first, last, PIECE):
-                stop = min(start + PIECE, last)
-                begin = self._spread(start, begin, values[start:stop], flags[start:stop])
-
-        each(work, n, STEP if self.type.is_number else n)
-        return np.ma.MaskedArray(values.reshape(self.shape), flags.reshape(self.shape), copy=False)
-
-    def row(self, first: int, last: int) -> Any:
-        """Decode the values from `first` up to `last` (exclusive), as a 1-d array or masked array."""
-        if self.ranks is None or self.present == self.layout.n:
-            return self._take(first, last)
+    def row(self, first: int, last: int, shape: tuple[int, ...]) -> Any:
+        """Decode the values from `first` up to `last` (exclusive), as an array or masked array of some shape."""
+        if self.present == self.layout.n:
+            return self._take(first, last).reshape(shape)
         start = first - first % 8
-        values, flags = self._empty(last - start), np.empty(last - start, np.bool_)
-        self._spread(start, self._present_before(start), values, flags)
-        return np.ma.MaskedArray(values[first - start :], flags[first - start :], copy=False)
+        values, flags = self.empty((last - start,)), np.empty(last - start, np.bool_)
+
+        def work(at: int, end: int) -> None:
+            self._spread(start + at, values[at:end], flags[at:end])
+
+        each(work, last - start, STEP if self.type.is_number else last - start)
+        values, flags = values[first - start :], flags[first - start :]
+        return np.ma.MaskedArray(values.reshape(shape), flags.reshape(shape), copy=False)
 
     @property
     def item_size(self) -> int:
@@ -378,7 +238,7 @@ class Decoder:
         Their bytes are read by one call of the body.
         """
         if len(starts) == 1:
-            return self.row(int(starts[0]), int(starts[0]) + n)[None]
+            return self.row(int(starts[0]), int(starts[0]) + n, (1, n))
         if self.present == self.layout.n:
             return self._take_rows(*self._stored(starts, n)).reshape(-1, n)
         begins, ends = self._stored(starts, n)
@@ -389,7 +249,7 @@ class Decoder:
         at = 0
         for i, (first, skip) in enumerate(zip(firsts, skipped.tolist(), strict=True)):
             stop = at + int(ends[i] - begins[i])
-            row, row_flags = self._empty(skip + n), np.empty(skip + n, np.bool_)
+            row, row_flags = self.empty((skip + n,)), np.empty(skip + n, np.bool_)
             self._scatter(self._mask(first, skip + n), stored[at:stop], row, row_flags)
             values[i], flags[i] = row[skip:], row_flags[skip:]
             at = stop
@@ -432,44 +292,25 @@ class Decoder:
         return self.layout.values + offset, (end * self.type.bits + 7) // 8 - offset
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return an array for decoded values, in which all strings are empty."""
-        return self._empty(math.prod(shape)).reshape(shape)
-
-    def _empty(self, n: int) -> NDArray[Any]:
-        """Return an array for `n` values: uninitialised, but empty strings for objects."""
+        """Return an array for decoded values: uninitialised, but empty strings for objects."""
         if self.dtype.kind == "O":
-            return np.full(n, "" if self.text else b"", object)
-        return np.empty(n, self.dtype)
+            return np.full(shape, "" if self.text else b"", object)
+        return np.empty(shape, self.dtype)
 
-    def _spread(self, first: int, begin: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> int:
-        """Copy the present values of a run to their positions.
-
-        Parameters
-        ----------
-        first : int
-            First value of the run, a multiple of 8.
-        begin : int
-            Number of present values before it.
-        values, flags : (n,) arrays
-            Output.
-
-        Returns
-        -------
-        int
-            Number of present values before the end of the run.
-        """
+    def _spread(self, first: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
+        """Copy the present values of a run, which begins at a multiple of 8, to their positions in two arrays."""
         mask = self._mask(first, flags.size)
+        begin = self._present_before(first)
         end = begin + flags.size - count_bits(mask, flags.size)
         if self.type.is_number:
             stored = self.body.read(*self._span(begin, end))
             scatter(mask, stored, flags.view(np.uint8), _bytes(values), self.type.size, self.swapped)
         else:
             self._scatter(mask, self._take(begin, end), values, flags)
-        return end
 
     def _mask(self, first: int, n: int) -> Any:
         """Return the bits of the mask of `n` values from `first` on, a multiple of 8."""
-        return self.mask.read(self.body, first // 8, (n + 7) // 8)
+        return self.mask.read(first // 8, (n + 7) // 8)
 
     def _scatter(self, mask: Any, stored: NDArray[Any], values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
         """Copy decoded values to the positions that are not missing in the mask."""
@@ -480,28 +321,24 @@ class Decoder:
             scatter(mask, _bytes(stored), flags.view(np.uint8), _bytes(values), values.itemsize, False)
 
     def _present_before(self, first: int) -> int:
-        if self.ranks is None:
-            return first
         step, n = divmod(first, STEP)
         if not n:
             return self.ranks[step]
-        bits = self.mask.read(self.body, step * (STEP // 8), (n + 7) // 8)
+        bits = self.mask.read(step * (STEP // 8), (n + 7) // 8)
         return self.ranks[step] + n - count_bits(bits, n)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
         """Decode the stored values from `first` up to `last` (exclusive), counting only those that are present."""
+        offset, size = self._span(first, last)
         if self.type.is_string:
-            lengths = self.lengths.read(self.body, 8 * first, 8 * (last - first))
-            return self._decode_strings(lengths, self.body.read(*self._span(first, last)), last - first)
+            lengths = self.lengths.read(8 * first, 8 * (last - first))
+            return self._decode_strings(lengths, self.body.read(offset, size), last - first)
         if self.type.code == "?":
-            start = first - first % 8
-            flags = np.empty(last - start, np.bool_)
-            for i in range(start, last, STEP):
-                stop = min(i + STEP, last)
-                unpack_bits(self.body.read(*self._span(i, stop)), flags[i - start : stop - start].view(np.uint8))
-            return flags[first - start :]
-        array = _array(self.body, self._span(first, last)[0], (last - first,), self.dtype)
-        return _swapped(array, self.type.size) if self.swapped else array
+            flags = np.empty(8 * size, np.bool_)
+            unpack_bits(self.body.read(offset, size), flags.view(np.uint8))
+            return flags[first % 8 : first % 8 + last - first]
+        array = _array(self.body, offset, (last - first,), self.dtype)
+        return _swapped(array) if self.swapped else array
 
     def _take_rows(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any]:
         """Decode several runs of stored values, and concatenate them. Their bytes are read by one call."""
@@ -510,17 +347,16 @@ class Decoder:
         data = np.empty(n, self.dtype) if self.type.is_number else np.empty(int(sizes.sum()), np.uint8)
         self.body.ranges(offsets, sizes, [data])
         if self.type.is_number:
-            return _swapped(data, self.type.size) if self.swapped else data
+            return _swapped(data) if self.swapped else data
         bounds = list(zip(begins.tolist(), ends.tolist(), strict=True))
         if self.type.is_string:
-            lengths = b"".join([self.lengths.read(self.body, 8 * begin, 8 * (end - begin)) for begin, end in bounds])
+            lengths = b"".join([self.lengths.read(8 * begin, 8 * (end - begin)) for begin, end in bounds])
             return self._decode_strings(lengths, data, n)
         flags = np.empty(8 * data.size, np.bool_)
         unpack_bits(data, flags.view(np.uint8))
         ats = 8 * (sizes.cumsum() - sizes) + begins % 8
-        return np.concatenate([
-            flags[at : at + end - begin] for at, (begin, end) in zip(ats.tolist(), bounds, strict=True)
-        ])
+        rows = zip(ats.tolist(), bounds, strict=True)
+        return np.concatenate([flags[at : at + end - begin] for at, (begin, end) in rows])
 
     def _decode_strings(self, lengths: Any, data: Any, n: int) -> NDArray[Any]:
         out = np.empty(n, self.dtype)
@@ -541,5 +377,5 @@ class Decoder:
         step, n = divmod(i, PIECE)
         if not n:
             return self.ends[step]
-        lengths = self.lengths.read(self.body, 8 * step * PIECE, 8 * n)
+        lengths = self.lengths.read(8 * step * PIECE, 8 * n)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

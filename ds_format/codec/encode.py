@@ -16,8 +16,8 @@ from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
 from ..base.text import unescape
 from ..base.threads import each
 from ..errors import UnsupportedError
-from ..kernels.ds.strings import encode_strings, measure_strings
-from ..kernels.ds.values import gather, pack_bits, swap
+from ..kernels.ds.strings import encode_strings
+from ..kernels.ds.values import gather, pack_bits
 
 Buffer = Any
 STEP = 1 << 19
@@ -154,21 +154,16 @@ def encode(array: NDArray[Any], hint: str | None = None, mask_bit: int = 0, valu
         present = flat if flags is None else _present(flat.view(np.uint8), flags, counts, mask_bit)
         buffers.append(_packed(present, value_bit)[0])
     else:
-        buffers.append(_little(flat) if flags is None else _present(flat, flags, counts, mask_bit))
+        buffers.append(
+            flat.astype(flat.dtype.newbyteorder("<"), copy=False)
+            if flags is None
+            else _present(flat, flags, counts, mask_bit)
+        )
     return Encoded(ds_type, flat.size, sum(counts), buffers, sum(buffer.nbytes for buffer in buffers))
 
 
 def _is_big(dtype: np.dtype[Any]) -> bool:
     return dtype.byteorder == ">" or (dtype.byteorder == "=" and not np.little_endian)
-
-
-def _little(flat: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in little-endian order."""
-    if not _is_big(flat.dtype):
-        return flat
-    out = np.empty(flat.size, flat.dtype.newbyteorder("<"))
-    swap(flat.view(np.uint8), out.view(np.uint8), flat.itemsize)
-    return out
 
 
 def _packed(flags: NDArray[Any], bit: int) -> tuple[NDArray[np.uint8], list[int]]:
@@ -203,18 +198,11 @@ def _present(flat: NDArray[Any], flags: NDArray[np.bool_], counts: list[int], bi
 
 
 def _encode_strings(flat: NDArray[Any], ds_type: Type) -> list[Buffer]:
-    lengths = np.empty(8 * flat.size, np.uint8)
-    text = ds_type.name == "unicode"
     try:
         if flat.dtype.kind == "T":
-            from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
+            from ..kernels.ds.numpy_strings import encode_numpy_strings
 
-            data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
-            encode_numpy_strings(flat, data)
-        else:
-            objects = np.require(flat, object, ["C", "W"])
-            data = np.empty(measure_strings(objects, text, lengths), np.uint8)
-            encode_strings(objects, text, data)
+            return [*encode_numpy_strings(flat)]
+        return [*encode_strings(np.require(flat, object, ["C", "W"]), ds_type.name == "unicode")]
     except (TypeError, ValueError) as error:
         raise UnsupportedError(str(error)) from None
-    return [lengths, data]

@@ -4,8 +4,6 @@
 longer to load than a small file to read.
 """
 
-import functools
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -18,7 +16,6 @@ from ..kernels.header.header import Header as Compiled
 from ..kernels.header.parser import Parser
 from .header import (
     ALIGNMENT,
-    DTYPES,
     MAX_HEADER_SIZE,
     MAX_VALUES,
     MAX_VERSION_SIZE,
@@ -38,13 +35,9 @@ from .header import (
 TYPES_BY_NUMBER = tuple(TYPES.values())
 """The types of ds-1.0, by their numbers in kernels."""
 NUMBERS = {ds_type.name: number for number, ds_type in enumerate(TYPES_BY_NUMBER)}
-REMEMBERED_SIZE = 16 * 1024
-"""Maximum bytes of a header that is remembered."""
-FLAT = frozenset({str, int, float, bool, type(None)})
 BACKSLASH = "\\"
 LONGEST_TOKEN = 8
 """Maximum distance, in characters, from an error to the end of truncated JSON: an escape or literal, and one before."""
-SPACED_COLON = r"[ \t\r]:"
 
 
 class Described(NamedTuple):
@@ -56,12 +49,10 @@ class Described(NamedTuple):
     """The message about the invalid property."""
     meta: Entry
     """The part that belongs to the metadata of a dataset: attributes, `.dims`, `.size`, `.type`, unknown properties."""
-    is_flat: bool
-    """Whether only `.dims` and `.size` in `meta` have mutable values."""
 
 
 class Header(NamedTuple):
-    """The content of a header. Headers are shared: do not change anything in them."""
+    """The content of a header."""
 
     version: str
     """`1.0` or `2.0.1`."""
@@ -95,29 +86,8 @@ class _CompiledVariables(dict[str, Described]):
             self._positions = {name: i for i, name in enumerate(self._compiled.keys)}
         number, size, offset, length, big, missing = self._compiled.variable(self._positions[key])
         var = VarHeader(TYPES_BY_NUMBER[number] if number >= 0 else None, size, offset, length, big, missing)
-        described = self[key] = Described(var, "", {}, False)
+        described = self[key] = Described(var, "", {})
         return described
-
-
-@functools.cache
-def _scanner() -> Callable[[str, int], tuple[Any, int]]:
-    """Return the scanner of `json.loads`, without its search for white space at both ends."""
-    import json
-
-    scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
-    return scan
-
-
-@functools.cache
-def _encoder() -> Callable[[Any], str]:
-    """Return an encoder that is made once. `json.dumps` makes one for each call."""
-    import json
-
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return json.JSONEncoder(check_circular=False).encode
-    pieces = make(None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True)
-    return lambda value: "".join(pieces(value, 0))
 
 
 def find_end(data: bytes | bytearray, whole: bool) -> int:
@@ -202,7 +172,12 @@ def header_of(compiled: Compiled) -> Header:
     return Header("1.0", compiled.body, False, compiled.keys, variables, compiled, doubtful, packed, dtypes)
 
 
-def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
+def parse(
+    data: bytes | bytearray,
+    end: int,
+    keys: Collection[str] | None = None,
+    typed: Callable[[Entry], Entry] | None = None,
+) -> tuple[Header, dict[str, Entry]]:
     """Parse the header in the first bytes of a file.
 
     Parameters
@@ -212,20 +187,26 @@ def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None
         End of the header line, the result of `find_end`.
     keys : collection of str, optional
         Variables whose metadata to return, in addition to the metadata of the dataset. Default: all variables.
+    typed : callable, optional
+        Converts attributes to their types in place, and returns them: `attributes.from_json`.
 
     Returns
     -------
     Header
     dict
-        The metadata of a dataset, with plain JSON values. They are not shared, so you may change them.
+        The metadata of a dataset, as plain JSON values, or converted by `typed`. They are not shared, so you may change
+        them.
 
     Raises
     ------
     FormatError
         If the line is not a JSON object with the structure of a header.
     """
-    parsed = parse_usual(data, keys)
-    return parse_any(data, end, keys) if parsed is None else (header_of(parsed[0]), parsed[1])
+    parsed = parse_usual(data, keys, typed)
+    if parsed is not None:
+        return header_of(parsed[0]), parsed[1]
+    header, meta = parse_any(data, end, keys)
+    return header, meta if typed is None else {key: typed(entry) for key, entry in meta.items()}
 
 
 def parse_any(
@@ -233,44 +214,21 @@ def parse_any(
 ) -> tuple[Header, dict[str, Entry]]:
     """Parse a header like `parse`, but without the kernel, which supports usual headers only."""
     line = bytes(data[:end])
-    header, attributes = (_parse_once if end <= REMEMBERED_SIZE else _parse)(line, end >= len(data))
-    meta = {key: _metadata(header.variables[key]) for key in header.keys if keys is None or key in keys}
-    meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
-    return header, meta
-
-
-def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
-    """Parse a header without the kernel; also return the attributes of the dataset. An error names the fault.
-
-    `is_last`: whether the file ends with the line.
-    """
-    import json
-
     versioned = line.startswith(VERSION_LINE)
     start = len(VERSION_LINE) if versioned else _start(line)
+    is_last = end >= len(data)
     try:
-        text = line[start:].decode()
-        entries, stop = _scanner()(text, 0)
+        text = line[start:].decode().strip(" \t\r")
     except UnicodeDecodeError as error:
         if is_last and error.end == len(line) - start:
             raise _cut(line) from None
         raise FormatError(f"header: not UTF-8 at byte {start + error.start}") from None
-    except (json.JSONDecodeError, StopIteration):
-        text, entries, stop = _scan_spaced(text, line if is_last else b"")
-    except RecursionError:
-        raise FormatError(f"header: {TOO_DEEP}") from None
-    except ValueError as error:  # an integer with more digits than Python converts
-        raise FormatError(f"header: {error}") from None
-    if type(entries) is not dict:
-        raise FormatError(f"header: found {kind_of(entries)}, expected an object")
-    if stop != len(text) and text[stop:].strip(" \t\r"):
-        raise FormatError(f"header: found more after the JSON value, at character {stop}")
-    _check_keys(text, entries)
+    entries = _scan(text, line if is_last else b"")
     attributes = entries.pop(".", {})
     if type(attributes) is not dict:
         raise FormatError(f'header: ".": found {kind_of(attributes)}, expected an object')
     for key, value in attributes.items():
-        if type(value) not in FLAT and is_too_deep(value):
+        if is_too_deep(value):
             raise FormatError(f'header: attribute "{unescape(key)}": {TOO_DEEP}')
     version = "1.0" if versioned else "2.0.1"
     if BACKSLASH in text:
@@ -280,28 +238,35 @@ def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
     doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
     packed = any(_may_be_packed(described.meta) for described in variables.values())
     own = WRITER in attributes
+    attributes.pop(WRITER, None)
     header = Header(version, len(line) + 1, own, tuple(variables), variables, None, doubtful, packed, True)
-    return header, attributes
-
-
-_parse_once = functools.lru_cache(maxsize=8)(_parse)
-"""Files written by the same program often have the same header. The last eight small ones are remembered."""
+    meta = {key: described.meta for key, described in variables.items() if keys is None or key in keys}
+    return header, {**meta, ".": attributes}
 
 
 def _cut(line: bytes | bytearray) -> TruncatedError:
     return TruncatedError(f"the header ends after {len(line)} bytes: the file is truncated")
 
 
-def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
-    """Scan a header line that may begin with white space. An error names the fault.
+def _scan(text: str, last: bytes) -> Entry:
+    """Return the entries of a header line without white space at both ends, except for variables with reserved names.
 
     `last`: the line if the file ends with it, else empty.
     """
     import json
 
-    text = text.strip(" \t\r")
+    twice: list[str] = []
+
+    def unique(pairs: list[tuple[str, Any]]) -> Entry:
+        entry = dict(pairs)
+        if len(entry) != len(pairs):
+            seen: set[str] = set()
+            twice.extend(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        return entry
+
     try:
-        return text, *_scanner()(text, 0)
+        # not `json.loads`, which does not say whether there is no value
+        entries, stop = json.JSONDecoder(object_pairs_hook=unique).scan_once(text, 0)  # type: ignore[attr-defined]
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
     except json.JSONDecodeError as error:
@@ -309,7 +274,7 @@ def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
         if last and text.startswith("{") and is_begun:
             raise _cut(last) from None
         raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
-    except ValueError as error:
+    except ValueError as error:  # an integer with more digits than Python converts
         raise FormatError(f"header: {error}") from None
     except StopIteration as error:
         if last and not text:
@@ -317,39 +282,13 @@ def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
         if text.startswith("\ufeff"):
             raise FormatError("header: begins with a byte order mark") from None
         raise FormatError(f"header: no JSON value at character {error.value}") from None
-
-
-def _check_keys(text: str, entries: Entry) -> None:
-    """Raise if a JSON object has a key twice, and remove variables with reserved names.
-
-    A colon follows each key in the text, and `":` follows most keys. If their number equals the number of parsed keys,
-    no key was overwritten. If strings contain colons, the numbers differ, and a slower check decides.
-    """
-    n = len(entries)
-    reserved = []
-    for key, entry in entries.items():
-        if type(entry) is dict:
-            n += len(entry)
-        if key.startswith(".") and key != ".":
-            reserved.append(key)
-    if text.count(":") != n and (text.count('":') != n or re.search(SPACED_COLON, text)):
-        import json
-
-        try:
-            json.loads(text, object_pairs_hook=_unique)
-        except RecursionError:
-            raise FormatError(f"header: {TOO_DEEP}") from None
-    for key in reserved:
-        del entries[key]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Entry:
-    entry = dict(pairs)
-    if len(entry) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise FormatError(f'header: "{twice}" occurs twice in one object')
-    return entry
+    if type(entries) is not dict:
+        raise FormatError(f"header: found {kind_of(entries)}, expected an object")
+    if stop != len(text):
+        raise FormatError(f"header: found more after the JSON value, at character {stop}")
+    if twice:
+        raise FormatError(f'header: "{twice[0]}" occurs twice in one object')
+    return {key: entry for key, entry in entries.items() if key == "." or not key.startswith(".")}
 
 
 def _renamed(entry: Any, version: str) -> Any:
@@ -375,15 +314,13 @@ def _renamed(entry: Any, version: str) -> Any:
 def describe(entry: Any, version: str) -> Described:
     """Read the entry of one variable. For an invalid entry, return an error and the valid part of the metadata."""
     meta: Entry = {}
-    is_flat = True
     deep = ""
     for key, value in entry.items() if type(entry) is dict else ():
-        if key not in PRIVATE:
-            if type(value) not in FLAT and key != ".dims" and key != ".size":
-                is_flat = False
-                if not (type(value) is list and FLAT.issuperset(map(type, value))) and is_too_deep(value):
-                    deep = key
-                    continue
+        if key in PRIVATE:
+            continue
+        if key != ".size" and is_too_deep(value):
+            deep = key
+        else:
             meta[key] = value
     try:
         var = variable(entry, version)
@@ -399,10 +336,10 @@ def describe(entry: Any, version: str) -> Described:
             check_dims(meta.get(".dims", []), None if size is None else tuple(size))
         except FormatError:
             meta.pop(".dims", None)
-        return Described(None, str(error), meta, False)
+        return Described(None, str(error), meta)
     meta[".size"] = None if var.size is None else list(var.size)
     meta[".type"] = None if var.type is None else var.type.name
-    return Described(var, "", meta, is_flat and DTYPES not in meta)
+    return Described(var, "", meta)
 
 
 def _is_doubtful(var: VarHeader | None, version: str) -> bool:
@@ -413,28 +350,6 @@ def _is_doubtful(var: VarHeader | None, version: str) -> bool:
 
 def _may_be_packed(meta: Entry) -> bool:
     return any(type(value) is dict and PACKED in value for name, value in meta.items() if name.startswith("."))
-
-
-def _copied(value: Any) -> Any:
-    """Return a deep copy of a JSON value."""
-    if type(value) is dict:
-        return {key: _copied(inner) for key, inner in value.items()}
-    return [_copied(inner) for inner in value] if type(value) is list else value
-
-
-def _metadata(described: Described) -> Entry:
-    """Return a copy of the metadata of one variable, which the caller may change."""
-    if not described.is_flat:
-        meta: Entry = _copied(described.meta)
-        return meta
-    meta = described.meta.copy()
-    if ".dims" in meta:
-        meta[".dims"] = meta[".dims"].copy()
-    if meta[".size"]:
-        meta[".size"] = meta[".size"].copy()
-    elif meta[".size"] is not None:
-        meta[".size"] = []
-    return meta
 
 
 def build(entries: Entry, attributes: Entry, version: str = "1.0", padded_size: int = 0) -> bytes:
@@ -459,53 +374,11 @@ def build(entries: Entry, attributes: Entry, version: str = "1.0", padded_size: 
     lead = VERSION_LINE
     if version == "2.0.1":
         lead, attributes = b"", {**attributes, WRITER: "ds_format"}
-    text = _encoder()({**entries, ".": attributes}).encode()
+    import json
+
+    text = json.dumps({**entries, ".": attributes}).encode()
     size = len(lead) + len(text) + 1
     padded = padded_size or size + -size % ALIGNMENT
     if size > padded:
         raise ValueError(f"a header of {size} bytes does not fit into {padded_size} bytes")
     return lead + text + b" " * (padded - size) + b"\n"
-
-
-class HeaderLine:
-    """A valid header line. Its content is parsed on demand.
-
-    Parameters
-    ----------
-    data : bytes or bytearray
-        The first bytes of a file, with the whole line. Do not change them afterwards.
-
-    Raises
-    ------
-    FormatError, VersionError
-        See `find_end` and `parse`.
-    """
-
-    __slots__ = ("_data", "_header")
-
-    def __init__(self, data: bytes | bytearray):
-        self._data = data
-        parsed = parse_usual(data, ())
-        self._header = parsed[0] if parsed is not None else parse_any(data, find_end(data, whole=True), ())[0]
-
-    def text(self) -> str:
-        """Return the unchanged header line, after the version line if there is one."""
-        return self._data[: self._header.body].decode()
-
-    def header(self) -> Header:
-        """Return the header."""
-        return self._header if isinstance(self._header, Header) else header_of(self._header)
-
-    def meta(self, typed: Callable[[Entry], Entry]) -> dict[str, Entry]:
-        """Return the metadata, like `parse`. Each call returns new objects, which the caller may change.
-
-        Parameters
-        ----------
-        typed : callable
-            Converts attributes to their types in place, and returns them: `attributes.from_json`.
-        """
-        parsed = parse_usual(self._data, None, typed)
-        if parsed is not None:
-            return parsed[1]
-        meta = parse_any(self._data, self._header.body - 1)[1]
-        return {key: typed(entry) for key, entry in meta.items()}

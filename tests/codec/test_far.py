@@ -127,8 +127,7 @@ def test_whole_variables(far: tuple[FarBody, DsSource], path: Path) -> None:
 
 def test_whole_variables_together(path: Path) -> None:
     body = FarBody(path.read_bytes())
-    dataset = ds.Dataset()
-    whole._read_larger(dataset, body, None, False, False, None)
+    dataset = whole.read_body(body, None, False, False, None)
     expected = ds.read(path)
     assert all(same_data(dataset[name], expected[name]) for name in expected if name != ".")
     assert body.rounds == 2

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,7 @@ from ds_format.dataset import Dataset
 from ds_format.drivers.ds import whole
 from ds_format.drivers.ds.whole import KINDS
 from ds_format.errors import DsError
-from ds_format.kernels.ds.arrays import Reader, Rest, put_arrays
-from ds_format.kernels.files import files
+from ds_format.kernels.ds.arrays import put_arrays, put_file
 
 from ..same import same_data, same_value
 from ..strategies import datasets, usual_datasets
@@ -42,9 +39,9 @@ def file_of(entries: dict[str, Any], pad: int = 0) -> tuple[Any, bytearray]:
     return found[0], data
 
 
-def put(header: Any, data: Any, share: bool = True, keys: Any = None) -> tuple[dict[str, Any], list[str]]:
+def put(header: Any, data: Any, share: bool = True, numbers: Any = None) -> tuple[dict[str, Any], list[str]]:
     out: dict[str, Any] = {}
-    return out, put_arrays(header, KINDS, data, header.body, share, out, keys)[0]
+    return out, put_arrays(header, KINDS, data, header.body, share, out, numbers)[0]
 
 
 @pytest.mark.parametrize("pad", [0, 1])
@@ -104,9 +101,18 @@ def test_no_data() -> None:
 
 def test_some() -> None:
     header, data = file_of({"a": {".size": [1]}, "b": {".size": [1]}, "c": {".size": [7]}})
-    out, left = put(header, data, keys=["c", "b", "z"])
+    out, left = put(header, data, numbers=[1, 2])
     assert list(out) == ["b", "c"]
     assert left == ["c"]
+    with pytest.raises(IndexError, match="variable 3 of 3"):
+        put(header, data, numbers=[3])
+
+
+def test_a_part_of_the_body() -> None:
+    header, data = file_of({"a": {".size": [1]}, "b": {".size": [2], ".offset": 16}})
+    out: dict[str, Any] = {}
+    assert put_arrays(header, KINDS, data[header.body + 16 :], -16, True, out, None)[0] == ["a"]
+    assert out["b"].tolist() == [2, 3]
 
 
 def test_wrong_arguments() -> None:
@@ -127,8 +133,6 @@ def test_arrays_are_as_writable_as_the_buffer_and_keep_it(kind: Any) -> None:
     assert out["x"].flags.writeable is not memoryview(buffer).readonly
 
 
-LIMIT = 10_000
-READER = Reader(PARSER, from_json, KINDS, files.read_or_open, LIMIT, LIMIT // 2)
 VALUES = np.arange(4.0)
 
 
@@ -143,7 +147,7 @@ def made(attributes: dict[str, Any] | None = None, n: int = 4, entry: dict[str, 
 
 def fill(data: bytearray, keys: Any = None, full: bool = False) -> tuple[dict[str, Any], Any]:
     out: dict[str, Any] = {}
-    return out, READER.fill(data, out, keys, full, keys is None)
+    return out, put_file(PARSER, from_json, KINDS, data, out, keys, full, keys is None)
 
 
 @pytest.mark.parametrize("n", [4, 1000])
@@ -188,9 +192,9 @@ def test_some_variables(full: bool, known: list[str]) -> None:
 def test_what_is_left_to_others(data: bytearray, left: list[str] | None) -> None:
     _, rest = fill(data)
     assert rest is not None
-    assert rest.data is data
-    assert rest.parsed is not None
-    assert rest.keys == left
+    parsed, remaining, _ = rest
+    assert parsed is not None
+    assert remaining == left
 
 
 @pytest.mark.parametrize("record", [{"fill": "default"}, {"mark": 5.0}, {"fill": "none"}, {"char": {}}, {}])
@@ -201,13 +205,13 @@ def test_masked_variables_whose_metadata_may_have_a_mark(record: dict[str, Any])
     assert np.ma.count_masked(out["x"]) == 6
     assert (rest is None) is (record.keys().isdisjoint({"fill", "mark"}))
     if rest is not None:
-        assert (rest.keys, rest.marked) == ([], ["x"])
+        assert rest[1:] == ([], ["x"])
 
 
 def slowly(data: bytearray, keys: Any, share: bool) -> Dataset:
     """Read a file without the kernel."""
     dataset = Dataset()
-    whole._complete(dataset, Rest(data, None, None, []), keys, False, False, None, share)
+    whole._complete(dataset, data, None, None, [], keys, False, False, None, share)
     return dataset
 
 
@@ -218,11 +222,11 @@ def test_variables_of_all_kinds_are_those_that_codec_decode_makes(
     content = bytearray(ds.dumps(dataset))
     keys = data.draw(st.none() | st.lists(st.sampled_from([*dataset])))
     out = Dataset()
-    rest = READER.fill(content, out, keys, False, share)
+    rest = put_file(PARSER, from_json, KINDS, content, out, keys, False, share)
     expected = slowly(bytearray(content), keys, share)
     if rest is not None:
-        assert rest.keys == [] or rest.parsed is None
-        whole._complete(out, rest, keys, False, False, None, share)
+        assert rest[1] == [] or rest[0] is None
+        whole._complete(out, content, *rest, keys, False, False, None, share)
     assert [*out] == [*expected]
     assert same_value(dict(out["."]), dict(expected["."]))
     assert all(same_data(out[key], expected[key]) for key in out if key != ".")
@@ -293,21 +297,20 @@ def test_a_header_that_is_left_to_others() -> None:
     data = bytearray(b'ds-1.0\n{"x": 1}\n')
     out, rest = fill(data)
     assert out == {}
-    assert (rest.data, rest.parsed, rest.keys, rest.marked) == (data, None, None, [])
+    assert rest == (None, None, [])
 
 
-def test_files(tmp_path: Path) -> None:
-    path = tmp_path / "x.ds"
-    path.write_bytes(made())
-    out: dict[str, Any] = {}
-    assert READER.read(path, out, None, False) is None
-    assert out["x"].tolist() == VALUES.tolist()
-    os.truncate(path, LIMIT + 1)
-    rest = READER.read(path, {}, None, False)
-    assert type(rest) is tuple
-    fd, size, data, _ = rest
-    assert size == LIMIT + 1
-    assert bytes(data) == path.read_bytes()[: LIMIT // 2]
-    os.close(fd)
-    with pytest.raises(FileNotFoundError, match="absent"):
-        READER.read(tmp_path / "absent", {}, None, False)
+@given(datasets() | usual_datasets(), st.integers(0, 500), st.data())
+def test_a_larger_file_is_read_in_blocks(
+    tmp_path_factory: pytest.TempPathFactory, dataset: dict[str, Any], limit: int, data: st.DataObject
+) -> None:
+    path = str(tmp_path_factory.mktemp("blocks") / "x.ds")
+    ds.write(path, dataset)
+    keys = data.draw(st.none() | st.lists(st.sampled_from([*dataset])))
+    expected = whole.read(path, keys, False, False, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole, "WHOLE_SIZE", limit)
+        found = whole.read(path, keys, False, False, None)
+    assert [*found] == [*expected]
+    assert same_value(dict(found["."]), dict(expected["."]))
+    assert all(same_data(found[key], expected[key]) for key in found if key != ".")

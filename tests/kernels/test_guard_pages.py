@@ -28,7 +28,7 @@ from ds_format.hdf5.records import (
     HDF5Type,
 )
 from ds_format.kernels.common.checksums import fletcher32
-from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
 from ds_format.kernels.hdf5.chunks import unshuffle
 from ds_format.kernels.hdf5.large import put_chunks
 from ds_format.kernels.hdf5.objects import Parser
@@ -101,15 +101,6 @@ def both_ways(put: Place, flags: NDArray[np.uint8], array: NDArray[Any]) -> None
     out_flags, out = put(np.empty_like(flags)), put(np.empty_like(array))
     scatter(put(mask), put(present), out_flags, out, array.itemsize, False)
     assert out_flags.tobytes() + out.tobytes() == flags.tobytes() + oracles.scatter(flags, array).tobytes()
-
-
-def swaps(put: Place) -> None:
-    for size in (2, 4, 8):
-        for n in range(20):
-            array = np.arange(n, dtype=f"u{size}")
-            source, target = put(array), put(np.empty_like(array))
-            swap(source, target, size)
-            assert target.tobytes() == oracles.swap(array).tobytes()
 
 
 def chunks(put: Place) -> None:
@@ -186,7 +177,7 @@ def metadata(put: Place) -> None:
             assert isinstance(parser.parse([(0, data[:96]), (end, known)][end < 96 :], len(data)), (list, HDF5File))
 
 
-CASES = {case.__name__: case for case in (bits, values, swaps, chunks, streams, long_streams, metadata)}
+CASES = {case.__name__: case for case in (bits, values, chunks, streams, long_streams, metadata)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

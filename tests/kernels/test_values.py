@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
 
 from .. import oracles
 
@@ -45,16 +45,6 @@ def test_pack(flags: NDArray[np.uint8], first: int, data: st.DataObject) -> None
     assert not flags.size or packed.tolist() == expected.tolist()
 
 
-@given(widths.filter(lambda size: size > 1), sizes, st.integers(0, 7), st.data())
-def test_swap(size: int, n: int, shift: int, data: st.DataObject) -> None:
-    values = data.draw(hnp.arrays(np.dtype(f"u{size}"), n))
-    source, target = at_any_address(values, shift), np.empty(values.nbytes + 1, np.uint8)[1:]
-    swap(source, target, size)
-    assert target.tobytes() == oracles.swap(values).tobytes()
-    swap(source, source, size)
-    assert source.tobytes() == target.tobytes()
-
-
 @given(widths, flag_arrays, st.integers(0, 7), st.booleans(), st.data())
 def test_gather_and_scatter(
     size: int, flags: NDArray[np.uint8], shift: int, swapped: bool, data: st.DataObject
@@ -80,9 +70,6 @@ MISFITS = [
     lambda: unpack_bits(u1(1), u1(9)),
     lambda: count_bits(u1(1), 9),
     lambda: count_bits(u1(1), -1),
-    lambda: swap(u1(8), u1(4), 4),
-    lambda: swap(u1(6), u1(6), 4),
-    lambda: swap(u1(6), u1(6), 3),
     lambda: scatter(u1(1), u1(8), u1(9), u1(9), 1, False),
     lambda: scatter(u1(1), u1(3), u1(4), u1(4), 1, False),
     lambda: scatter(u1(2), u1(8), u1(16), u1(16), 1, False),

@@ -125,7 +125,7 @@ def test_gaps_and_texts_that_come_and_go(tmp_path: Path, monkeypatch: pytest.Mon
         }
         meta = {key: {".dims": ["t"]} for key in ("t", "x", "name", "flag")}
         paths.append(tmp_path / f"{i}.ds")
-        ds.write(paths[-1], {**dataset, ".": {**meta, ".": {"n": i}}})
+        ds.write(paths[-1], {**dataset, ".": meta})
     found, each = ds.read_many(paths, dim="t", stack=["id"]), ds.read_many(paths)
     assert found["t"].tolist() == [i + half for i in range(20) for half in (0, 0.5)]
     assert found["x"].tolist() == [each for i in range(20) for each in (None if i % 4 == 3 else i, i + 0.5)]

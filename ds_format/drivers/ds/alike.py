@@ -83,8 +83,8 @@ class DsRow:
         """Set the variables whose values are added, by the kernel and otherwise."""
         rooms = {key: self._stacks[key].numbers for key in wanted if key in self._stacks}
         self._rooms = [rooms.get(key) for key in self._header.keys]
-        self._others = {key for key, room in rooms.items() if room is None}
-        self._wanted = [*rooms]
+        self._wanted = [i for i, key in enumerate(self._header.keys) if key in rooms]
+        self._others = [i for i in self._wanted if self._rooms[i] is None]
 
     def _expect(self, data: bytearray) -> None:
         """Keep the bytes of those variables that are compared with the first file."""
@@ -149,12 +149,12 @@ class DsRow:
 
     def _append(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
         """Add all requested values of a file, or none."""
-        left: Collection[int] = ()
+        left: list[int] = []
         try:
             if header is not None and _is_sure(header, data, body):
                 arrays = self._decode(data, header, body, self._others)
                 if left := append_numbers(header, body, data, SIZES, self._rooms):
-                    arrays |= self._decode(data, header, body, [header.keys[i] for i in left])
+                    arrays |= self._decode(data, header, body, left)
                     rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
                     append_numbers(header, body, data, SIZES, rooms)
             else:
@@ -165,17 +165,16 @@ class DsRow:
             self._stacks[key].append(array)
         for i in left:  # probably not of later files, either
             self._rooms[i] = None
-            self._others.add(self._header.keys[i])
+        self._others += left
 
     def _compare(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
         """Compare the variables of which only the first value is kept."""
-        keys = [*self._once]
         if header is not None and self._first is not None and _is_sure(header, data, body):
-            keys = [self._header.keys[i] for i in differing(self._first, self._expected, header, data, body)]
-        if not keys:
-            return
+            numbers = differing(self._first, self._expected, header, data, body)
+        else:
+            numbers = [i for i, key in enumerate(self._header.keys) if key in self._once]
         try:
-            arrays = self._decode(data, header, body, keys)
+            arrays = self._decode(data, header, body, numbers)
         except DsError as error:
             raise error.at(path=path)
         for key, array in arrays.items():
@@ -183,7 +182,7 @@ class DsRow:
                 del self._once[key]
                 self._expected[self._header.keys.index(key)] = None
 
-    def _decode(self, data: bytearray, found: Compiled | None, body: int, keys: Collection[str]) -> dict[str, Any]:
+    def _decode(self, data: bytearray, found: Compiled | None, body: int, numbers: list[int]) -> dict[str, Any]:
         """Return the arrays of those variables that have data.
 
         Parameters
@@ -194,11 +193,14 @@ class DsRow:
             Its header, or one that differs only in attributes of the dataset; None: that of the first file.
         body : int
             Start of its body, in bytes.
-        keys : collection of str
+        numbers : list of int
+            Positions of the variables in the header.
         """
         arrays: dict[str, Any] = {}
-        if keys and found is not None and _is_sure(found, data, body):
-            keys, _ = put_arrays(found, KINDS, data, body, False, arrays, keys)
+        if found is not None and _is_sure(found, data, body):
+            keys, _ = put_arrays(found, KINDS, data, body, False, arrays, numbers) if numbers else ([], [])
+        else:
+            keys = [self._header.keys[i] for i in numbers]
         if keys:
             header = self._header if found is None else header_of(found)
             block = MemoryBody("", data, body, lends=True)

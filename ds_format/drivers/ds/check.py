@@ -86,7 +86,7 @@ def _shared(extents: Extents) -> Iterator[tuple[str, str]]:
 
 def _beyond_json(source: DsSource) -> Iterator[tuple[str | None, str]]:
     """Iterate over extensions of JSON by Python."""
-    text = source.line.text()
+    text = source.line.decode()
     words: dict[str, Any] = {}
     json.loads(text[text.index("{") :], parse_constant=words.setdefault)
     for word in words:

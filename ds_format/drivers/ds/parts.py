@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...base.text import unescape
 from ...body.body import Body, MemoryBody
 from ...codec import legacy
-from ...codec.decode import CACHED_SIZE, Decoder, announce, preamble_of, span_of
+from ...codec.decode import CACHED_SIZE, Decoder, preamble_of, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...dataset import as_array
@@ -156,8 +156,8 @@ class VariableReader:
                 masked.append((var, index))
             else:
                 first += _spans(self.decoder(var), index)
-        announce(first, self.body)
-        announce([span for var, index in masked for span in _spans(self.decoder(var), index)], self.body)
+        self.body.announce_spans(first)
+        self.body.announce_spans([span for var, index in masked for span in _spans(self.decoder(var), index)])
 
 
 def has_legacy_strings(version: str, var: VarHeader) -> bool:

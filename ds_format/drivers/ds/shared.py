@@ -25,9 +25,9 @@ from ...body.lock import host
 from ...body.target import Target, naming, resolve
 from ...codec.encode import Encoded, encode
 from ...codec.header import VarHeader
+from ...codec.slab_reading import strided_ranges
 from ...errors import DsError, TruncatedError
 from ...kernels.files.names import status, temporary_name
-from ...model.index import flat_positions
 from ..base import Metadata
 from .checksums import of_file
 from .composing import Plan
@@ -189,17 +189,13 @@ def runs(shape: Sequence[int], part: Slab) -> tuple[Any, int]:
     n : int
         Number of values in each run; 0 if the part is empty.
     """
-    axis = len(shape) - 1
-    inner = 1
-    while axis > 0 and part[axis] == slice(0, shape[axis]):
-        inner *= shape[axis]
-        axis -= 1
-    if axis < 0:
-        return np.zeros(1, np.int64), 1
-    sizes = [item.stop - item.start for item in part]
-    outer = [range(item.start, item.stop) for item in part[:axis]]
-    starts = flat_positions(outer, shape[:axis]) * (shape[axis] * inner) + part[axis].start * inner
-    return starts, sizes[axis] * inner if len(starts) else 0
+    sizes = tuple([item.stop - item.start for item in part])
+    if 0 in sizes:
+        return np.zeros(0, np.int64), 0
+    strides = tuple([math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+    begin = sum(item.start * stride for item, stride in zip(part, strides, strict=True))
+    starts, lengths = strided_ranges(begin, sizes, strides, 1)
+    return starts, int(lengths[0])
 
 
 def is_apart(starts: Any, n: int, total: int) -> bool:

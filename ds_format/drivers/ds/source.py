@@ -21,7 +21,7 @@ from ...codec.attributes import from_json
 from ...codec.decode import STEP, Decoder, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
-from ...codec.line import Header, HeaderLine, read_line
+from ...codec.line import find_end, parse, read_line
 from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, IntegrityError, MissingError
@@ -64,17 +64,17 @@ class DsSource(Opened):
         self.where = path
         self.strings = strings
         try:
-            self.line = HeaderLine(self._data)
+            self.header = parse(self._data, find_end(self._data, whole=True), ())[0]
         except DsError as error:
             raise error.at(path=self.path)
         self._file: Body | None = mapped(file) if mmap else file
         self.watch = file.watch
         self._verify = verify and self.sums is not None
 
-    @once
-    def header(self) -> Header:
-        """The decoded header."""
-        return self.line.header()
+    @property
+    def line(self) -> bytes:
+        """The bytes before the body."""
+        return bytes(self._data[: self.header.body])
 
     @once
     def body(self) -> Body:
@@ -96,7 +96,7 @@ class DsSource(Opened):
     @once
     def meta(self) -> Metadata:
         """The metadata, from the header."""
-        return source_metadata(self.header, self.line.meta(from_json))
+        return source_metadata(self.header, parse(self._data, self.header.body - 1, None, from_json)[1])
 
     @once
     def _headers(self) -> dict[str, VarHeader]:
@@ -179,8 +179,7 @@ class DsSource(Opened):
     @once
     def _stamp(self) -> Stamp:
         """Stamp of the file, to detect that it was replaced or modified."""
-        header = memoryview(self._data)[: self.header.body]
-        return DsHandle.stamp_of(self._absolute, self.watch, header)
+        return DsHandle.stamp_of(self._absolute, self.watch, self.line)
 
     @once
     def sums(self) -> Sums | None:
@@ -253,7 +252,7 @@ class DsSource(Opened):
     @once
     def _extents(self) -> list[tuple[int, int]]:
         """Position of the bytes of each variable in the file, and their number."""
-        return checksums.extents(bytes(self._data[: self.header.body]))
+        return checksums.extents(self.line)
 
     def _bytes(self, offset: int, size: int) -> Any:
         """Return a range of bytes of the file, or fewer at its end."""
@@ -314,7 +313,7 @@ class DsSource(Opened):
             for block in block_slices(var.size, size, min(budget, STEP * 64)):
                 shape = tuple(part.stop - part.start for part in block)
                 stop = start + int(np.prod(shape, dtype=np.int64))
-                values = decoder.row(start, stop).reshape(shape)
+                values = decoder.row(start, stop, shape)
                 if NETCDF in self.meta[name]:
                     restore(self.meta[name], values)
                 yield values

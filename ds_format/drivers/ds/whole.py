@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from ...base.text import unescape
 from ...body import Address, path_text
 from ...body.body import FIRST_SIZE, Body, MemoryBody, open_body, opened_body
 from ...codec.attributes import from_json
-from ...codec.header import VarHeader
+from ...codec.header import ALIGNMENT, VarHeader
 from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any, read_line
 from ...dataset import Dataset
 from ...errors import DsError, FormatError
-from ...kernels.ds.arrays import Reader, Rest
+from ...kernels.ds.arrays import put_arrays, put_file
 from ...kernels.files import files
+from ...kernels.header.header import Header as Compiled
 
 if TYPE_CHECKING:
     from ..base import Metadata
@@ -28,16 +30,12 @@ KINDS: list[Any] = [
 ]
 """The result of the kernel for each type: dtypes of numbers and booleans, and the classes of strings."""
 WHOLE_SIZE = 256 * 1024
-"""Maximum size of a file that is read at once, in bytes."""
+"""Maximum size of a file that is read at once, or of a part of a larger one, in bytes."""
 VERSION_SIZE = 7
 """The header of a file does not end within this number of bytes."""
 
 
-def _reader(kinds: list[Any]) -> Reader:
-    return Reader(PARSER, from_json, kinds, files.read_or_open, WHOLE_SIZE, FIRST_SIZE)
-
-
-_readers = _reader(KINDS), _reader([None if kind is str else kind for kind in KINDS])
+_kinds = KINDS, [None if kind is str else kind for kind in KINDS]
 """With text as objects; with text that is left to `codec.decode`, which makes arrays of StringDType."""
 
 
@@ -59,28 +57,25 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         As for `packing.is_unpacked_by`.
     """
     if type(path) is not str and isinstance(path, Address):
-        return _read_elsewhere(open_body(path), keys, full, strings, unpack)
-    dataset = Dataset()
-    try:
-        rest = _readers[strings].read(path, dataset, keys, full)
-        if isinstance(rest, tuple):
-            _read_larger(dataset, opened_body(path_text(path), rest), keys, full, strings, unpack)
-        elif rest is not None or unpack:
-            _complete(dataset, rest, keys, full, strings, unpack, keys is None)
-    except DsError as error:
-        raise error.at(path=path_text(path))
-    return dataset
+        return read_body(open_body(path), keys, full, strings, unpack)
+    opened = files.read_or_open(path, WHOLE_SIZE, FIRST_SIZE)
+    if isinstance(opened, bytearray):
+        return _from_memory(path, opened, keys, full, strings, unpack, keys is None)
+    return read_body(opened_body(path_text(path), opened), keys, full, strings, unpack)
 
 
-def _read_elsewhere(
-    file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
-) -> Dataset:
-    """Read a dataset from a file that has no path; see `read`."""
+def read_body(file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
+    """Read a dataset from an open file, or from a file in memory; see `read`."""
     if file.is_in_memory:
         return _from_memory(file.name, bytearray(file.memory), keys, full, strings, unpack, keys is None)
     dataset = Dataset()
     try:
-        _read_larger(dataset, file, keys, full, strings, unpack)
+        line = read_line(file)
+        with file.watch:
+            header, meta = parse(line, find_end(line, whole=True), None if full else keys, from_json)
+            requested = [key for key in header.keys if keys is None or key in keys]
+            _decode(dataset, requested, header, meta, file.section(header.body), strings)
+        _add_metadata(dataset, header, meta, unpack)
     except DsError as error:
         raise error.at(path=file.name)
     return dataset
@@ -94,7 +89,7 @@ def digest(held: bytearray) -> int:
 
 def from_held(path: Any, held: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset from the bytes of a file. `path` is for messages; `keys` and `unpack` are those of `read`."""
-    return _from_memory(path_text(path), held, keys, False, False, unpack, keys is None)
+    return _from_memory(path, held, keys, False, False, unpack, keys is None)
 
 
 def loads(
@@ -115,7 +110,7 @@ def loads(
 
 
 def _from_memory(
-    name: str,
+    path: Any,
     data: bytearray | memoryview,
     keys: Collection[str] | None,
     full: bool,
@@ -125,17 +120,22 @@ def _from_memory(
 ) -> Dataset:
     dataset = Dataset()
     try:
-        rest = _readers[strings].fill(data, dataset, keys, full, share)
-        if rest is not None or unpack:
-            _complete(dataset, rest, keys, full, strings, unpack, share)
+        rest = put_file(PARSER, from_json, _kinds[strings], data, dataset, keys, full, share)
+        if rest is not None:
+            _complete(dataset, data, *rest, keys, full, strings, unpack, share)
+        elif unpack:
+            _unpack(dataset, unpack)
     except DsError as error:
-        raise error.at(path=name)
+        raise error.at(path=path_text(path))
     return dataset
 
 
 def _complete(
     dataset: Dataset,
-    rest: Rest | None,
+    data: bytearray | memoryview,
+    parsed: tuple[Compiled, Metadata] | None,
+    left: list[str] | None,
+    marked: list[str],
     keys: Collection[str] | None,
     full: bool,
     strings: bool,
@@ -143,65 +143,94 @@ def _complete(
     share: bool,
 ) -> None:
     """Decode variables and headers that `kernels.ds.arrays` leaves, and unpack variables."""
-    if rest is None:
-        _unpack(dataset, unpack)
-        return
-    if rest.parsed is not None and rest.keys == []:
-        compiled, meta = rest.parsed
-        dataset["."] = meta
-        for key in rest.marked:
-            _restore(meta[key], dataset[key])
-        if unpack or (unpack is None and compiled.may_be_packed):
-            _unpack(dataset, unpack)
-        return
-    if rest.parsed is None:
-        line = read_line(MemoryBody("", rest.data))
+    header: Header | Compiled
+    if parsed is None:
+        line = read_line(MemoryBody("", data))
         header, meta = parse_any(line, find_end(line, whole=True), None if full else keys)
+        typed(header, meta)
     else:
-        header, meta = header_of(rest.parsed[0]), rest.parsed[1]
-    for key in rest.marked:
+        header, meta = parsed
+    for key in marked:
         _restore(meta[key], dataset[key])
-    body = MemoryBody("", rest.data, header.body, lends=share)
-    _decode(dataset, rest.keys, header, meta, body, keys, strings, unpack)
+    if left != []:
+        header = header_of(header) if isinstance(header, Compiled) else header
+        left = [key for key in header.keys if keys is None or key in keys] if left is None else left
+        _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=share), strings)
+    _add_metadata(dataset, header, meta, unpack)
 
 
-def _read_larger(
-    dataset: Dataset, file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
-) -> None:
-    line = read_line(file)
-    with file.watch:
-        header, meta = parse(line, find_end(line, whole=True), None if full else keys)
-        _decode(dataset, None, header, meta, file.section(header.body), keys, strings, unpack)
+def _add_metadata(dataset: Dataset, header: Header | Compiled, meta: Metadata, unpack: bool | None) -> None:
+    """Add the metadata to the variables of a dataset, which are then unpacked."""
+    dataset["."] = meta
+    if unpack or (unpack is None and header.may_be_packed):
+        _unpack(dataset, unpack)
 
 
-def _decode(
-    dataset: Dataset,
-    left: Iterable[str] | None,
-    header: Header,
-    meta: Metadata,
-    body: Body,
-    keys: Collection[str] | None,
-    strings: bool,
-    unpack: bool | None,
-) -> None:
-    """Add metadata and variables (None: all requested ones) to a dataset."""
-    from ...codec.decode import decode_in_one_read
-
-    if left is None:
-        left = [key for key in header.keys if keys is None or key in keys]
-    meta = typed(header, meta)
-    variables = read_headers(header, body, left)
-    arrays: dict[str, Any] = {}
-    if not body.is_in_memory and header.version == "1.0":
-        arrays = dict(zip(variables, decode_in_one_read([*variables.values()], body, strings), strict=True))
+def _decode(dataset: Dataset, keys: Collection[str], header: Header, meta: Metadata, body: Body, strings: bool) -> None:
+    """Add variables to a dataset."""
+    variables = read_headers(header, body, keys)
+    dataset.update(dict.fromkeys(variables))
+    if header.compiled is not None and not body.is_in_memory:
+        _put_blocks(dataset, header.compiled, header, variables, body, strings)
     for key, var in variables.items():
-        array = arrays.pop(key, None)
-        dataset[key] = decode_variable(header.version, key, var, body, strings) if array is None else array
+        if dataset[key] is None:
+            dataset[key] = decode_variable(header.version, key, var, body, strings)
         if NETCDF in meta[key]:
             _restore(meta[key], dataset[key])
-    dataset["."] = meta
-    if may_unpack(header, unpack):
-        _unpack(dataset, unpack)
+
+
+def _put_blocks(
+    dataset: Dataset, compiled: Compiled, header: Header, variables: Mapping[str, VarHeader], body: Body, strings: bool
+) -> None:
+    """Add small variables of an open file to a dataset. The kernel makes those that are close to each other together.
+
+    All bytes that other variables need are announced, too.
+    """
+    from ...codec.decode import span_of
+
+    numbers = {key: i for i, key in enumerate(header.keys)}
+    small, others = [], []
+    for key, var in variables.items():
+        offset, size = span_of(var, body.size)
+        is_left = strings and var.type is not None and var.type.name == "unicode"
+        # the kernel does not know corrected offsets
+        if size > WHOLE_SIZE or is_left or var is not header.variables[key].var:
+            others.append((offset, size))
+        elif size:
+            small.append((offset, size, numbers[key]))
+    blocks = [*_blocks(small, body.gap)]
+    body.announce_spans([*others, *((start, end - start) for start, end, _ in blocks)])
+    for start, end, some in blocks:
+        data = np.empty(end - start, np.uint8)
+        with contextlib.suppress(
+            FormatError
+        ):  # if the file was truncated after it was opened, `decode` raises it again
+            body.read_into(start, data)
+            put_arrays(compiled, _kinds[strings], data, -start, True, dataset, some)
+
+
+def _blocks(spans: list[tuple[int, int, int]], gap: int) -> Iterator[tuple[int, int, list[int]]]:
+    """Join ranges of bytes that are close to each other, and iterate over the start, the end and the numbers of each.
+
+    Parameters
+    ----------
+    spans : list of (int, int, int)
+        Offset and size of each range, and a number.
+    gap : int
+        Maximum bytes between two ranges that are joined.
+    """
+    start = end = 0
+    numbers: list[int] = []
+    for offset, size, number in sorted(spans):
+        if numbers and (offset > end + gap or offset + size > start + WHOLE_SIZE):
+            yield start, end, numbers
+            numbers = []
+        if not numbers:
+            start = end = offset - offset % ALIGNMENT
+        end = max(end, offset + size)
+        numbers.append(number)
+    if numbers:
+        yield start, end, numbers
 
 
 def _unpack(dataset: Dataset, unpack: bool | None) -> None:
@@ -248,11 +277,6 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
 def is_simple(header: Header) -> bool:
     """Return whether each variable can be read with its own entry of the header alone."""
     return header.version == "1.0" and not header.is_doubtful
-
-
-def may_unpack(header: Header, unpack: bool | None) -> bool:
-    """Return whether `packing.is_unpacked_by` may be true for a variable."""
-    return unpack is True or (unpack is None and header.may_be_packed)
 
 
 def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
@@ -311,7 +335,6 @@ def faults_of(header: Header, path: str) -> dict[str, DsError]:
 
 def source_metadata(header: Header, meta: Metadata) -> Metadata:
     """Convert the metadata of a dataset to those of a Source, in place."""
-    typed(header, meta)
     if header.compiled is not None:
         for key, missing in zip(header.keys, header.compiled.missing(), strict=True):
             meta[key][".missing"] = missing

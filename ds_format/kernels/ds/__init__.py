@@ -2,7 +2,7 @@
 
 plain          small files of numbers → datasets; NumPy types of attributes; check for datasets of plain arrays
 compose        arrays and metadata → the bytes of a file
-values         masks and their bits; byte swap; present values ↔ their positions in an array
+values         masks and their bits; present values ↔ their positions in an array
 strings        length-prefixed strings ↔ Python strings
 numpy_strings  length-prefixed strings ↔ NumPy's StringDType
 """

@@ -42,30 +42,7 @@ cdef struct Place:
     bint swapped
 
 
-cdef class Rest:
-    """Work that is left after a file was read.
-
-    Attributes
-    ----------
-    data : bytearray or memoryview of bytes
-        The whole file.
-    parsed : (Header, dict) or None
-        The result of `Parser.parse`.
-    keys : list of str or None
-        Variables that remain to be decoded; None: all of them.
-    marked : list of str
-        Masked variables whose metadata may say what to write under the mask.
-    """
-
-    cdef readonly object data
-    cdef readonly tuple parsed
-    cdef readonly list keys, marked
-
-    def __cinit__(self, data, tuple parsed, list keys, list marked):
-        self.data, self.parsed, self.keys, self.marked = data, parsed, keys, marked
-
-
-cpdef tuple put_arrays(Header header, list kinds, data, Py_ssize_t body, bint share, out, keys):
+cpdef tuple put_arrays(Header header, list kinds, data, Py_ssize_t body, bint share, out, list numbers):
     """Put variables into a dataset.
 
     Parameters
@@ -74,16 +51,16 @@ cpdef tuple put_arrays(Header header, list kinds, data, Py_ssize_t body, bint sh
     kinds : list of dtype, type or None
         By the number of the type: the dtype of numbers and of booleans, `str` or `bytes`; None: left to the caller.
     data : buffer
-        The whole file, or its last part.
+        The whole file, or a part of it.
     body : int
-        Start of the body in `data`, in bytes.
+        Start of the body in `data`, in bytes. Negative if the body starts before.
     share : bool
         Whether arrays may be views of `data`, which are read-only if it is. It must not be resized then.
     out : dict
-        Output: all variables in their order, as of `codec.decode.decode`. Variables without data, and those that are
-        returned, are None.
-    keys : collection of str or None
-        The requested variables; None: all.
+        Output: variables in the order of `numbers`, as of `codec.decode.decode`. Variables without data, and those that
+        are returned, are None.
+    numbers : list of int or None
+        Positions of the requested variables in the header; None: all.
 
     Returns
     -------
@@ -95,16 +72,17 @@ cpdef tuple put_arrays(Header header, list kinds, data, Py_ssize_t body, bint sh
     cdef list remaining = [], masked = []
     cdef Py_buffer view
     cdef Variable* var
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, k, n = len(header.keys)
     cdef object key, array
     if not isinstance(out, dict):
         raise TypeError("out: expected a dict")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        for i in range(len(header.keys)):
+        for k in range(n if numbers is None else len(numbers)):
+            i = k if numbers is None else numbers[k]
+            if not 0 <= i < n:
+                raise IndexError(f"variable {i} of {n}")
             key = header.keys[i]
-            if keys is not None and key not in keys:
-                continue
             var = &header.variables[i]
             array = _variable(header, var, kinds, data, &view, body, share) if var.ndim >= 0 else None
             PyDict_SetItem(<dict> <PyObject*> out, key, array)
@@ -126,7 +104,7 @@ cdef object _variable(
     cdef Py_ssize_t mask_size
     cdef const uint8_t* mask = NULL
     place.size = view.len - body - var.offset
-    if kind is None or place.size < 0:
+    if kind is None or place.size < 0 or body + var.offset < 0:
         return None
     place.start = <const uint8_t*> view.buf + body + var.offset
     place.n = place.present = var.n
@@ -243,8 +221,10 @@ cdef object _strings(Place* place, const uint8_t* mask, bint text):
     return array if place.ndim else array[()]
 
 
-cdef class Reader:
-    """Reads small files.
+def put_file(
+    Parser parser not None, typed, list kinds not None, data not None, out not None, keys, bint full, bint share
+):
+    """Put the variables of a small file into a dataset, and its metadata.
 
     Parameters
     ----------
@@ -253,84 +233,45 @@ cdef class Reader:
         See `Parser.parse`.
     kinds : list of dtype, type or None
         See `put_arrays`.
-    read_or_open : callable
-        The function `kernels.files.files.read_or_open`.
-    limit : int
-        Maximum bytes of a file that is read completely.
-    first : int
-        Bytes to read from the start of a larger file.
+    data : bytearray or memoryview of bytes
+        The whole file.
+    out : dict
+        Output.
+    keys : collection of str or None
+        The requested variables; None: all.
+    full : bool
+        Whether the metadata of other variables are requested, too.
+    share : bool
+        See `put_arrays`.
+
+    Returns
+    -------
+    (parsed, remaining, marked) or None
+        None: the dataset is complete. Otherwise, the result of `Parser.parse`, or None; variables that remain to be
+        decoded, where None stands for all; and masked variables whose metadata may say what to write under the mask.
     """
-
-    cdef Parser parser
-    cdef object typed
-    cdef list kinds
-    cdef object read_or_open
-    cdef object limit
-    cdef object first
-
-    def __init__(self, Parser parser not None, typed, list kinds not None, read_or_open, limit, first):
-        self.parser = parser
-        self.typed = typed
-        self.kinds = kinds
-        self.read_or_open = read_or_open
-        self.limit = limit
-        self.first = first
-
-    def read(self, path, out, keys, bint full):
-        """Read a small file into a dataset, or open a larger one.
-
-        Parameters and result are those of `fill`; arrays are views if all variables are requested. For a larger file,
-        the result is that of `read_or_open`.
-
-        Raises
-        ------
-        OSError
-            From the operating system.
-        """
-        data = self.read_or_open(path, self.limit, self.first)
-        return self.fill(data, out, keys, full, keys is None) if type(data) is bytearray else data
-
-    cpdef object fill(self, data, out, keys, bint full, bint share):
-        """Put the variables of a file into a dataset, and its metadata.
-
-        Parameters
-        ----------
-        data : bytearray or memoryview of bytes
-            The whole file.
-        out : dict
-            Output.
-        keys : collection of str or None
-            The requested variables; None: all.
-        full : bool
-            Whether the metadata of other variables are requested, too.
-        share : bool
-            See `put_arrays`.
-
-        Returns
-        -------
-        Rest or None
-            None: the dataset is complete.
-        """
-        cdef tuple parsed = self.parser.parse(data, None if full else keys, self.typed)
-        cdef Header header
-        cdef Py_ssize_t body
-        cdef list remaining, masked
-        if parsed is None:
-            return Rest(data, None, None, [])
-        header = <Header> parsed[0]
-        if header.is_doubtful_in(len(data) - header.body):
-            return Rest(data, parsed, None, [])
-        body, block = header.body, data
-        if share and body > len(data) - body:
-            body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
-        remaining, masked = put_arrays(header, self.kinds, block, body, share, out, keys)
-        meta = <dict> parsed[1]
-        if masked:
-            masked = [key for key in masked if _has_mark(meta.get(key))]
-        if remaining or masked or header.flags & ~DOUBTFUL:
-            return Rest(data, parsed, remaining, masked)
-        PyObject_SetItem(out, ".", meta)
-        return None
+    cdef tuple parsed = parser.parse(data, None if full else keys, typed)
+    cdef Header header
+    cdef Py_ssize_t body, i
+    cdef list remaining, masked, numbers = None
+    if parsed is None:
+        return None, None, []
+    header = <Header> parsed[0]
+    if header.is_doubtful_in(len(data) - header.body):
+        return parsed, None, []
+    body, block = header.body, data
+    if share and body > len(data) - body:
+        body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
+    if keys is not None:
+        numbers = [i for i in range(len(header.keys)) if header.keys[i] in keys]
+    remaining, masked = put_arrays(header, kinds, block, body, share, out, numbers)
+    meta = <dict> parsed[1]
+    if masked:
+        masked = [key for key in masked if _has_mark(meta.get(key))]
+    if remaining or masked or header.flags & ~DOUBTFUL:
+        return parsed, remaining, masked
+    PyObject_SetItem(out, ".", meta)
+    return None
 
 
 cdef bint _has_mark(object entry) except -1:

@@ -12,14 +12,13 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
 
 from ..common.output cimport Output, grow, put_byte, put_bytes
-from ..common.words cimport LITTLE_HOST, store_u64
 from ..json.scan cimport MAX_DEPTH
 from ..json.values cimport put_int64, put_items, put_name, put_text, put_value
-from .strings cimport bytes_of
+from .strings cimport bytes_of, copy_strings
 from .values cimport gather_values, pack_flags
 
 from ..json.decode import Unusual
@@ -298,51 +297,29 @@ cdef int _put_properties(Output* text, Piece piece, int64_t offset) except -1:
 cdef int _put_values(Region* region, Piece piece, int64_t offset) except -1:
     """Append the mask, and the present values, bits, or lengths and strings, after zeros up to `offset`."""
     cdef Output* body = &region.body
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(piece.data)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(piece.data), size = piece.size
     cdef const uint8_t* values = <const uint8_t*> cnp.PyArray_DATA(piece.data)
-    cdef uint8_t* flags
+    cdef uint8_t* target
     _fill(body, 0, offset - region.end)
-    region.end = offset + piece.size
-    grow(body, piece.size + n)
+    region.end = offset + size
+    grow(body, size + n)
+    target = body.data + body.size
+    body.size += size
     if piece.flags != NULL:
-        if n - pack_flags(piece.flags, n, body.data + body.size, 0) != piece.present:
+        if n - pack_flags(piece.flags, n, target, 0) != piece.present:
             raise Unusual  # another thread has changed the mask since it was measured
-        body.size += (n + 7) // 8
+        target += (n + 7) // 8
+        size -= (n + 7) // 8
     if piece.name == "bool":
-        if piece.flags != NULL:
-            flags = body.data + body.size + (piece.present + 7) // 8  # in the bytes that were allocated in addition
-            gather_values(piece.flags, n, values, flags, piece.present, 1, False)
-            values = flags
-        pack_flags(values, piece.present, body.data + body.size, 0)
-        body.size += (piece.present + 7) // 8
-    elif cnp.PyArray_TYPE(piece.data) == cnp.NPY_OBJECT:
-        _put_strings(body, piece, n, <PyObject**> values)
-    else:
-        gather_values(piece.flags, n, values, body.data + body.size, piece.present, <int> piece.item_size, False)
-        body.size += piece.present * piece.item_size
-    return 0
-
-
-cdef int _put_strings(Output* body, Piece piece, Py_ssize_t n, PyObject** objects) except -1:
-    """Append lengths and strings, for which there is enough memory."""
-    cdef uint8_t* lengths = body.data + body.size
-    cdef Py_ssize_t i, length = 0
-    cdef Py_ssize_t left = piece.size - 8 * piece.present - ((n + 7) // 8 if piece.flags != NULL else 0)
-    cdef bint text = piece.name == "unicode"
-    cdef const char* source
-    body.size += 8 * piece.present
-    for i in range(n):
-        if piece.flags != NULL and piece.flags[i]:
-            continue
-        source = bytes_of(<object> objects[i], text, &length, i)
-        left -= length
-        if left < 0:
-            break
-        store_u64(lengths, <uint64_t> length, not LITTLE_HOST)
-        lengths += 8
-        memcpy(body.data + body.size, source, length)
-        body.size += length
-    if left:
+        if piece.flags != NULL:  # present values are in the bytes that were allocated in addition
+            gather_values(piece.flags, n, values, target + size, piece.present, 1, False)
+            values = target + size
+        pack_flags(values, piece.present, target, 0)
+    elif cnp.PyArray_TYPE(piece.data) != cnp.NPY_OBJECT:
+        gather_values(piece.flags, n, values, target, piece.present, <int> piece.item_size, False)
+    elif not copy_strings(
+        <PyObject**> values, piece.flags, n, piece.name == "unicode", target, target + 8 * piece.present, size
+    ):
         raise Unusual  # another thread has changed the strings since they were measured
     return 0
 

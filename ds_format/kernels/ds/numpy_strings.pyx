@@ -84,47 +84,21 @@ def decode_numpy_strings(
 
 
 cdef Py_ssize_t _measure(
-    const char* items, Py_ssize_t step, uint8_t[::1] lengths, allocator_t* allocator, Py_ssize_t* total
+    const char* items, Py_ssize_t step, Py_ssize_t n, uint8_t* lengths, allocator_t* allocator, Py_ssize_t* total
 ) noexcept nogil:
     """Return the index of the first missing string, or N."""
-    cdef Py_ssize_t i, n = lengths.shape[0] // 8
+    cdef Py_ssize_t i
     cdef string_t string
     for i in range(n):
         if unpack(allocator, <const packed_t*> (items + i * step), &string) != 0:
             return i
-        store_u64(&lengths[8 * i], string.size, not LITTLE_HOST)
+        store_u64(lengths + 8 * i, string.size, not LITTLE_HOST)
         total[0] += <Py_ssize_t> string.size
     return n
 
 
-def measure_numpy_strings(cnp.ndarray values not None, uint8_t[::1] lengths not None):
-    """Store the length of each string, and return their sum, both in bytes.
-
-    Parameters
-    ----------
-    values : (N,) StringDType
-    lengths : (8 * N,) uint8
-        Output: sizes of 64 bits each, little-endian.
-
-    Raises
-    ------
-    ValueError
-        If a value is the missing value of the dtype, or `lengths` has another size.
-    """
-    cdef Py_ssize_t n = _check(values, lengths.shape[0]), bad, total = 0
-    cdef Py_ssize_t step = values.strides[0]
-    cdef const char* items = <const char*> values.data
-    cdef allocator_t* allocator = acquire(<const descr_t*> cnp.PyArray_DESCR(values))
-    with nogil:
-        bad = _measure(items, step, lengths, allocator, &total)
-        release(allocator)
-    if bad < n:
-        raise ValueError(f"string {bad} is missing")
-    return total
-
-
 cdef Py_ssize_t _encode(
-    const char* items, Py_ssize_t step, Py_ssize_t n, uint8_t[::1] data, allocator_t* allocator
+    const char* items, Py_ssize_t step, Py_ssize_t n, uint8_t* data, Py_ssize_t size, allocator_t* allocator
 ) noexcept nogil:
     """Return the number of bytes written, or -1 if the strings do not fit."""
     cdef Py_ssize_t i, start = 0
@@ -132,39 +106,55 @@ cdef Py_ssize_t _encode(
     for i in range(n):
         if unpack(allocator, <const packed_t*> (items + i * step), &string) != 0:
             return -1
-        if string.size > <size_t> (data.shape[0] - start):
+        if string.size > <size_t> (size - start):
             return -1
         if string.size:
-            memcpy(&data[start], string.buf, string.size)
+            memcpy(data + start, string.buf, string.size)
         start += <Py_ssize_t> string.size
     return start
 
 
-def encode_numpy_strings(cnp.ndarray values not None, uint8_t[::1] data not None):
-    """Copy the UTF-8 bytes of all strings one after another.
+def encode_numpy_strings(cnp.ndarray values not None):
+    """Return the lengths of strings, and their bytes in UTF-8 one after another.
 
     Parameters
     ----------
     values : (N,) StringDType
-        The unchanged argument of `measure_numpy_strings`.
-    data : (total,) uint8
-        Output; `total` is the result of `measure_numpy_strings`.
+
+    Returns
+    -------
+    lengths : (8 * N,) uint8
+        Sizes of 64 bits each, in bytes, little-endian.
+    data : (sum of lengths,) uint8
 
     Raises
     ------
     ValueError
-        If the strings do not fill `data`.
+        If a value is the missing value of the dtype, or another thread has changed strings meanwhile.
     """
-    cdef Py_ssize_t n = values.shape[0], done, step = values.strides[0]
+    cdef cnp.npy_intp n = values.shape[0], size = 8 * n
+    cdef Py_ssize_t total = 0, bad, done, step = values.strides[0]
     cdef const char* items = <const char*> values.data
+    cdef cnp.ndarray lengths = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_UINT8)
+    cdef cnp.ndarray data
+    cdef uint8_t* target = <uint8_t*> lengths.data
     cdef allocator_t* allocator
-    _check(values, 8 * n)
+    _check(values, size)
     allocator = acquire(<const descr_t*> cnp.PyArray_DESCR(values))
     with nogil:
-        done = _encode(items, step, n, data, allocator)
+        bad = _measure(items, step, n, target, allocator, &total)
         release(allocator)
-    if done != data.shape[0]:
-        raise ValueError(f"the strings do not fill {data.shape[0]} bytes")
+    if bad < n:
+        raise ValueError(f"string {bad} is missing")
+    data = cnp.PyArray_SimpleNew(1, <cnp.npy_intp*> &total, cnp.NPY_UINT8)
+    target = <uint8_t*> data.data
+    allocator = acquire(<const descr_t*> cnp.PyArray_DESCR(values))
+    with nogil:
+        done = _encode(items, step, n, target, total, allocator)
+        release(allocator)
+    if done != total:
+        raise ValueError(f"the strings do not fill {total} bytes")
+    return lengths, data
 
 
 cdef Py_ssize_t _check(cnp.ndarray array, Py_ssize_t lengths_size) except -1:

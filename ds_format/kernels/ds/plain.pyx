@@ -8,8 +8,10 @@ cimport numpy as cnp
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
 from cpython.object cimport PyObject
 from libc.math cimport isinf
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
+
+from ..common.words cimport LITTLE_HOST
 
 cnp.import_array()
 
@@ -90,6 +92,7 @@ cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* target) except -1:
     cdef int size = dtype.itemsize
     cdef int64_t integer
     cdef int overflow = 0
+    cdef bint fits
     if dtype.kind == b"f":
         if type(value) is not float or size < 4:
             return False
@@ -106,23 +109,12 @@ cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* target) except -1:
     if overflow:
         return False
     if dtype.kind == b"u":
-        return integer >= 0 and (size == 8 or integer >> (8 * size) == 0) and _put_bits(integer, size, target)
-    return (size == 8 or -1 <= integer >> (8 * size - 1) <= 0) and _put_bits(integer, size, target)
-
-
-cdef bint _put_bits(int64_t integer, int size, uint8_t* target) noexcept:
-    cdef uint8_t bits8 = <uint8_t> integer
-    cdef uint16_t bits16 = <uint16_t> integer
-    cdef uint32_t bits32 = <uint32_t> integer
-    if size == 1:
-        target[0] = bits8
-    elif size == 2:
-        memcpy(target, &bits16, 2)
-    elif size == 4:
-        memcpy(target, &bits32, 4)
+        fits = integer >= 0 and (size == 8 or integer >> (8 * size) == 0)
     else:
-        memcpy(target, &integer, 8)
-    return True
+        fits = size == 8 or -1 <= integer >> (8 * size - 1) <= 0
+    if fits:
+        memcpy(target, <uint8_t*> &integer + (0 if LITTLE_HOST else 8 - size), size)
+    return fits
 
 
 cdef object _as_array(object data):

@@ -140,16 +140,13 @@ def decode_strings(
     """
     cdef Py_ssize_t n = cnp.PyArray_SIZE(out), bad = 0
     cdef bint swapped = big == LITTLE_HOST
-    if cnp.PyArray_TYPE(out) != cnp.NPY_OBJECT or not cnp.PyArray_ISCARRAY(out):
-        raise ValueError("out: expected a C-contiguous and writable array of objects")
+    cdef PyObject** objects = _objects(out)
     _check_lengths(lengths.shape[0])
     if lengths.shape[0] != 8 * n:
         raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
     if sum_lengths(_start(lengths), n, swapped, data.shape[0], &bad) != data.shape[0]:
         raise ValueError(f"the lengths of {n} strings do not add up to {data.shape[0]} bytes")
-    put_strings(
-        _start(lengths), n, swapped, _start(data), data.shape[0], text, NULL, n, <PyObject**> cnp.PyArray_DATA(out)
-    )
+    put_strings(_start(lengths), n, swapped, _start(data), data.shape[0], text, NULL, n, objects)
 
 
 cdef const char* bytes_of(object value, bint text, Py_ssize_t* length, Py_ssize_t i) except NULL:
@@ -172,17 +169,41 @@ def has_none(object[::1] values not None):
     return False
 
 
-def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths not None):
-    """Store the length of each string, and return their sum, both in bytes.
+cdef bint copy_strings(
+    PyObject** objects, const uint8_t* flags, Py_ssize_t n, bint text, uint8_t* lengths, uint8_t* data, Py_ssize_t size
+) except -1:
+    """Copy lengths and bytes of strings whose flags are not set. Return whether both together have `size` bytes."""
+    cdef Py_ssize_t i, length = 0
+    cdef const char* source
+    for i in range(n):
+        if flags != NULL and flags[i]:
+            continue
+        source = bytes_of(<object> objects[i], text, &length, i)
+        size -= 8 + length
+        if size < 0:
+            return False
+        store_u64(lengths, <uint64_t> length, not LITTLE_HOST)
+        lengths += 8
+        memcpy(data, source, length)
+        data += length
+    return size == 0
+
+
+def encode_strings(cnp.ndarray values not None, bint text):
+    """Return the lengths of strings, and their bytes one after another.
 
     Parameters
     ----------
     values : (N,) object
         All `str` or all `bytes`.
     text : bool
-        Whether `values` are `str`, measured in UTF-8.
+        Whether `values` are `str`, stored as UTF-8.
+
+    Returns
+    -------
     lengths : (8 * N,) uint8
-        Output: sizes of 64 bits each, little-endian.
+        Sizes of 64 bits each, in bytes, little-endian.
+    data : (sum of lengths,) uint8
 
     Raises
     ------
@@ -191,48 +212,29 @@ def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths
     UnicodeEncodeError
         If a string has an unpaired surrogate.
     ValueError
-        If `lengths` has another size.
+        If another thread has changed strings meanwhile.
     """
-    cdef Py_ssize_t n = values.shape[0], i, length = 0, total = 0
-    if lengths.shape[0] != 8 * n:
-        raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
+    cdef PyObject** objects = _objects(values)
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(values), size = 8 * n, total = 0
+    cdef Py_ssize_t i, length = 0
+    cdef cnp.ndarray lengths = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_UINT8)
+    cdef cnp.ndarray data
     for i in range(n):
-        bytes_of(values[i], text, &length, i)
-        store_u64(&lengths[8 * i], <uint64_t> length, not LITTLE_HOST)
+        bytes_of(<object> objects[i], text, &length, i)
         total += length
-    return total
+    data = cnp.PyArray_SimpleNew(1, &total, cnp.NPY_UINT8)
+    if not copy_strings(
+        objects, NULL, n, text, <uint8_t*> cnp.PyArray_DATA(lengths),
+        <uint8_t*> cnp.PyArray_DATA(data), size + total
+    ):
+        raise ValueError(f"the strings do not fill {total} bytes")
+    return lengths, data
 
 
-def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not None):
-    """Copy the bytes of all strings one after another.
-
-    Parameters
-    ----------
-    values : (N,) object
-        The unchanged argument of `measure_strings`.
-    text : bool
-        Whether `values` are `str`, stored as UTF-8.
-    data : (total,) uint8
-        Output; `total` is the result of `measure_strings`.
-
-    Raises
-    ------
-    TypeError, UnicodeEncodeError
-        See `measure_strings`.
-    ValueError
-        If the strings do not fill `data`.
-    """
-    cdef Py_ssize_t i, length = 0, start = 0
-    cdef const char* source
-    for i in range(values.shape[0]):
-        source = bytes_of(values[i], text, &length, i)
-        if length > data.shape[0] - start:
-            raise ValueError(f"the strings do not fit into {data.shape[0]} bytes")
-        if length:
-            memcpy(&data[start], source, length)
-        start += length
-    if start != data.shape[0]:
-        raise ValueError(f"the strings do not fill {data.shape[0]} bytes")
+cdef PyObject** _objects(cnp.ndarray array) except NULL:
+    if cnp.PyArray_TYPE(array) != cnp.NPY_OBJECT or not cnp.PyArray_ISCARRAY(array):
+        raise ValueError("expected a C-contiguous and writable array of objects")
+    return <PyObject**> cnp.PyArray_DATA(array)
 
 
 cdef int _check_lengths(Py_ssize_t size) except -1:

@@ -1,4 +1,4 @@
-"""Masks and fixed-width values: bits ↔ flags, byte swap, and present values ↔ their positions in an array.
+"""Masks and fixed-width values: bits ↔ flags, and present values ↔ their positions in an array.
 
 A byte has eight bits, the most significant one first. A flag has one byte.
 """
@@ -6,7 +6,7 @@ A byte has eight bits, the most significant one first. A flag has one byte.
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word, swap_words, word
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word, word
 
 cdef extern from *:
     """
@@ -296,31 +296,6 @@ cdef Py_ssize_t gather_values(
     return _gather(flags, n, values, present, m, swapped, <uint64_t> 0)
 
 
-def swap(const uint8_t[::1] source not None, uint8_t[::1] target not None, int size):
-    """Copy values of `size` bytes in the other byte order.
-
-    Parameters
-    ----------
-    source, target : (N * size,) uint8
-        They may be the same buffer, and need not be aligned.
-    size : int
-        2, 4 or 8 bytes.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ or are not a multiple of `size`, or for another `size`.
-    """
-    _check_size(size)
-    if size == 1:
-        raise ValueError("size: found 1, expected 2, 4 or 8 bytes")
-    if source.shape[0] != target.shape[0] or source.shape[0] % size:
-        raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
-    if source.shape[0]:
-        with nogil:
-            swap_words(&source[0], &target[0], source.shape[0] // size, size)
-
-
 def scatter(
     const uint8_t[::1] mask not None, const uint8_t[::1] present not None, uint8_t[::1] flags not None,
     uint8_t[::1] values not None, int size, bint swapped,
@@ -393,14 +368,9 @@ def gather(
         raise ValueError(f"the flags do not have {present.shape[0] // size} of {n} values present")
 
 
-cdef int _check_size(int size) except -1:
+cdef int _check_sizes(Py_ssize_t present, Py_ssize_t n, Py_ssize_t values, int size) except -1:
     if size not in (1, 2, 4, 8):
         raise ValueError(f"size: found {size}, expected 1, 2, 4 or 8 bytes")
-    return 0
-
-
-cdef int _check_sizes(Py_ssize_t present, Py_ssize_t n, Py_ssize_t values, int size) except -1:
-    _check_size(size)
     if values != n * size or present % size or present > values:
         raise ValueError(f"{n} flags, {values} bytes of values of {size} and {present} present do not fit")
     return 0

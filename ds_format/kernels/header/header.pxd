@@ -21,7 +21,7 @@ cdef enum:  # properties that describe the storage of a variable, one bit each: 
     DSIZE = 128
 
 cdef enum:
-    FEW = 16  # variables, and dimensions, for which no memory is allocated; enough for most files
+    FEW = 16  # variables, and dimensions, for which memory is allocated at first; enough for most files
 
 
 cdef struct Variable:
@@ -46,8 +46,6 @@ cdef class Header:
     cdef Py_ssize_t n_sizes
     cdef Py_ssize_t variables_capacity
     cdef Py_ssize_t sizes_capacity
-    cdef Variable[FEW] few_variables
-    cdef Py_ssize_t[FEW] few_sizes
     cpdef bint is_doubtful_in(self, Py_ssize_t body_size) noexcept
     cdef Variable* new_variable(self, Py_ssize_t i) except NULL
     cdef int add_size(self, Variable* var, int64_t count) except -1

@@ -51,15 +51,9 @@ cdef class Header:
     def may_be_packed(self):
         return self.flags & PACKED != 0
 
-    def __cinit__(self):
-        self.variables, self.variables_capacity = self.few_variables, FEW
-        self.sizes, self.sizes_capacity = self.few_sizes, FEW
-
     def __dealloc__(self):
-        if self.variables != self.few_variables:
-            PyMem_Free(self.variables)
-        if self.sizes != self.few_sizes:
-            PyMem_Free(self.sizes)
+        PyMem_Free(self.variables)
+        PyMem_Free(self.sizes)
 
     cpdef bint is_doubtful_in(self, Py_ssize_t body_size) noexcept:
         """Return whether offsets are doubtful in a body of so many bytes; see `codec.layout.are_offsets_doubtful`."""
@@ -89,29 +83,26 @@ cdef class Header:
     cdef Variable* new_variable(self, Py_ssize_t i) except NULL:
         """Return the memory of the next variable, whose number is `i`."""
         if i == self.variables_capacity:
-            self.variables = <Variable*> _grown(self.variables, self.few_variables, i * sizeof(Variable))
-            self.variables_capacity *= 2
+            self.variables_capacity = max(2 * i, FEW)
+            self.variables = <Variable*> _grown(self.variables, self.variables_capacity * sizeof(Variable))
         return &self.variables[i]
 
     cdef int add_size(self, Variable* var, int64_t count) except -1:
         if var.ndim == MAX_DIMS:
             raise Unusual
         if self.n_sizes == self.sizes_capacity:
-            self.sizes = <Py_ssize_t*> _grown(self.sizes, self.few_sizes, self.n_sizes * sizeof(Py_ssize_t))
-            self.sizes_capacity *= 2
+            self.sizes_capacity = max(2 * self.n_sizes, FEW)
+            self.sizes = <Py_ssize_t*> _grown(self.sizes, self.sizes_capacity * sizeof(Py_ssize_t))
         self.sizes[self.n_sizes] = count
         self.n_sizes += 1
         var.ndim += 1
         return 0
 
 
-cdef void* _grown(void* old, void* few, size_t size) except NULL:
-    """Return memory of twice the size, with the content of the old. `few` is not on the heap."""
-    cdef void* memory = PyMem_Realloc(NULL if old == few else old, 2 * size)
+cdef void* _grown(void* old, size_t size) except NULL:
+    cdef void* memory = PyMem_Realloc(old, size)
     if memory == NULL:
         raise MemoryError
-    if old == few:
-        memcpy(memory, few, size)
     return memory
 
 
