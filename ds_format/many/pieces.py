@@ -23,9 +23,9 @@ from ..errors import UnsupportedError, explained
 from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
+from ..model.marks import settled
 from ..model.merge_plan import MergeInput, size_along
 from ..model.merged_arrays import assemble
-from ..model.missing import settled
 from ..views.subset import Subset, open_group
 
 MAX_OPEN = 64

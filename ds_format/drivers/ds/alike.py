@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
+from ...base.dtypes import NETCDF
 from ...body import Location
 from ...body.body import MemoryBody
 from ...codec.decode import Decoder
@@ -15,7 +18,9 @@ from ...dataset import META, as_array
 from ...errors import DsError
 from ...kernels.header.header import Header as Compiled, append_numbers, differing
 from ...kernels.header.memory import Model, are_alike, merge_entries
+from ...model.marks import StoredMarks
 from ...model.merge_plan import DECIDING
+from ...model.settings import drop_stored_marks
 from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles
 from .whole import WHOLE_SIZE, decode_variable, digest, from_held, is_simple, read_headers, typed
@@ -175,14 +180,23 @@ class DsRow:
         header = self._header if found is None else header_of(found)
         body = MemoryBody("", data, header.body, lends=True)
         variables = read_headers(header, body, keys).items()
-        return {
+        arrays = {
             key: as_array(decode_variable(header.version, key, var, body, strings=False))
             for key, var in variables
             if var.size is not None
         }
+        for key, array in arrays.items():
+            if array.__class__ is not np.ndarray and (marks := self._marks(key)) is not None:
+                marks.restore(array)
+        return arrays
+
+    def _marks(self, key: str) -> StoredMarks | None:
+        """Return by which numbers missing values are marked in each of the files, which have the same `.netcdf`."""
+        return StoredMarks.of(self.entries[key]) if NETCDF in self.entries[key] else None
 
     def typed(self, entries: Metadata) -> Metadata:
         """Convert attributes to their NumPy types, in place."""
+        drop_stored_marks(entries)
         return typed(self._header, entries)
 
     def missing(self) -> dict[str, bool]:

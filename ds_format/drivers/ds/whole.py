@@ -149,8 +149,7 @@ def _complete(
     if rest.parsed is not None and rest.keys == []:
         compiled, meta = rest.parsed
         dataset["."] = meta
-        for key in rest.marked:
-            _restore(meta[key], dataset[key])
+        _restore(meta, dataset, rest.marked)
         if unpack or (unpack is None and compiled.may_be_packed):
             _unpack(dataset, unpack)
         return
@@ -159,8 +158,7 @@ def _complete(
         header, meta = parse_any(line, find_end(line, whole=True), None if full else keys)
     else:
         header, meta = header_of(rest.parsed[0]), rest.parsed[1]
-    for key in rest.marked:
-        _restore(meta[key], dataset[key])
+    _restore(meta, dataset, rest.marked)
     body = MemoryBody("", rest.data, header.body, lends=share)
     _decode(dataset, rest.keys, header, meta, body, keys, strings, unpack)
 
@@ -197,8 +195,7 @@ def _decode(
     for key, var in variables.items():
         array = arrays.pop(key, None)
         dataset[key] = decode_variable(header.version, key, var, body, strings) if array is None else array
-        if NETCDF in meta[key]:
-            _restore(meta[key], dataset[key])
+    _restore(meta, dataset, [key for key, entry in meta.items() if NETCDF in entry])
     dataset["."] = meta
     if may_unpack(header, unpack):
         _unpack(dataset, unpack)
@@ -215,13 +212,21 @@ def _unpack(dataset: Dataset, unpack: bool | None) -> None:
     unpack_all(dataset, dataset["."], unpack)
 
 
-def _restore(entry: dict[str, Any], array: Any) -> None:
-    """Do the same as `model.missing.restore`, which is only loaded if the metadata have a fill value."""
-    record = entry[NETCDF]
-    if isinstance(record, dict) and ("fill" in record or "mark" in record):
-        from ...model.missing import restore
+def _restore(meta: Metadata, dataset: Dataset, keys: Iterable[str]) -> None:
+    """Write the numbers that mark missing values below the masks of variables, and remove their description."""
+    marked = []
+    for key in keys:
+        record = meta[key][NETCDF]
+        if isinstance(record, dict) and ("fill" in record or "mark" in record):
+            marked.append(key)
+    if not marked:
+        return
+    from ...model.marks import take_stored  # only if a file has a fill value
 
-        restore(entry, array)
+    entries = {key: meta[key] for key in marked}
+    for key, marks in take_stored(entries).items():
+        marks.restore(dataset.get(key))
+    meta.update(entries)
 
 
 def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, VarHeader]:

@@ -337,6 +337,8 @@ cdef class Reader:
             body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
         remaining, masked = put_arrays(header, self.kinds, block, body, share, out, keys)
         meta = <dict> parsed[1]
+        if full and keys is not None:
+            masked = list(meta)
         if masked:
             masked = [key for key in masked if _has_mark(meta.get(key))]
         if remaining or masked or header.flags & ~DOUBTFUL:
