@@ -12,7 +12,7 @@ from ..body.body import Body
 from ..dataset import META, as_array
 from ..drivers.base import Sink, Source, check_faults
 from ..errors import UnsupportedError
-from ..model.missing import settled
+from ..model.marks import settled
 from ..model.selection import Selection, Selector
 from ..views.subset import Input, Path, Subset, item_size, memory_size, open_subset
 from .creation import created

@@ -176,8 +176,8 @@ def _views() -> tuple[type[File], Callable[..., Subset], type[Selection]]:
 
 @functools.cache
 def _settled() -> Callable[..., dict[str, Any]]:
-    """Return `model.missing.settled`, imported once, because reading a small file does not need it."""
-    from ..model.missing import settled
+    """Return `model.marks.settled`, imported once, because reading a small file does not need it."""
+    from ..model.marks import settled
 
     return settled
 

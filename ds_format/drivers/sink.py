@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.target import Target, naming
 from ..errors import DsError, MissingError
-from .base import Metadata
+from ..model.marks import Marks
+from .base import LossWarning, Metadata, warn
 
 
 class BaseSink(Opened, ABC):
@@ -24,6 +25,9 @@ class BaseSink(Opened, ABC):
         Path of the file, also used in messages.
     meta : Metadata
     """
+
+    category: ClassVar[type[LossWarning]] = LossWarning
+    """Category of the warnings of the format."""
 
     def __init__(self, path: Any, meta: Metadata):
         self.path = path_text(path)
@@ -43,10 +47,17 @@ class BaseSink(Opened, ABC):
         """
         if name not in self.meta or name == ".":
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+        marks = None if self._keeps_marks(name) else Marks.of_type(self.meta[name])
         try:
-            self._write(name, blocks)
+            self._write(name, blocks if marks is None else marks.over(blocks))
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
+        if marks is not None and (told := marks.told()):
+            warn(f"{told}: a mask does not tell them apart", self.path, unescape(name), category=self.category)
+
+    def _keeps_marks(self, name: str) -> bool:
+        """Return whether the file keeps by which number each missing value of a variable is marked."""
+        return False
 
     @abstractmethod
     def _write(self, name: str, blocks: Iterable[Any]) -> None:

@@ -24,9 +24,9 @@ from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
 from ..model.dataset_attributes import as_variables
+from ..model.marks import settled
 from ..model.merge_plan import MergeInput, lengths_along
 from ..model.merged_arrays import assemble
-from ..model.missing import settled
 from ..views.subset import Subset, open_group
 
 MAX_OPEN = 64

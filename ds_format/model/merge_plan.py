@@ -451,11 +451,18 @@ def _merged_record(
     record: Mapping[str, Any], metas: Sequence[Mapping[str, Any]], *, is_whole: bool
 ) -> Mapping[str, Any]:
     """Return a record, which keeps `UNWRITTEN` settings only if they apply to all values that may be missing."""
-    parts = [meta.get(NETCDF) for meta in metas if meta.get(".missing", True)]
-    names = [name for name in UNWRITTEN if record.get(name, "none") not in ("none", "unused")]
-    if is_whole and all(isinstance(part, dict) and part.get(name) == record[name] for part in parts for name in names):
-        return record
-    return {name: value for name, value in record.items() if name not in names}
+    parts = [part if isinstance(part := meta.get(NETCDF), dict) else {} for meta in metas if meta.get(".missing", True)]
+    fills = [part.get("fill") for part in parts]
+    merged = {name: value for name, value in record.items() if name not in UNWRITTEN}
+    if "default" not in (*fills, record.get("fill")):
+        merged |= {"fill": record["fill"]} if "fill" in record else {}
+    elif is_whole and all(fill in ("default", "unused") for fill in fills):
+        merged["fill"] = "default"
+    else:
+        return merged
+    if "mark" in record and is_whole and all(part.get("mark") == record["mark"] for part in parts):
+        merged["mark"] = record["mark"]
+    return merged
 
 
 def _first(key: str, inputs: Sequence[MergeInput], i: int, entry: dict[str, Any]) -> MergePlan:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..base.dtypes import NETCDF, TYPES, TypedNumbers, np
+from ..base.dtypes import TypedNumbers, np
 from ..errors import NotInHeaderError
 from .conventions import is_unsigned
 
@@ -139,7 +139,10 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
     """
     if type(value) is dtype.type:
         return [value]
-    given = np.atleast_1d(np.asarray(value))
+    try:
+        given = np.atleast_1d(np.asarray(value))
+    except ValueError:  # lists of different lengths, which metadata in JSON may have
+        return []
     if given.dtype.kind not in "fiub" or given.ndim != 1:
         return []
     with np.errstate(invalid="ignore", over="ignore"):
@@ -200,115 +203,3 @@ def filled(values: NDArray[Any], mask: NDArray[np.bool_], found: Sentinels) -> N
     for sentinel in found:
         others &= ~np.asarray(is_value(values, sentinel))
     return np.where(others, found[0], values).astype(values.dtype, copy=False)
-
-
-class FillMark:
-    """The setting `fill: default` in `.netcdf`: missing values of the variable were never written.
-
-    The setting is kept only if the values agree: all values under the mask are the default fill value or a value of
-    `missing_value`. If no value is unwritten, it becomes `fill: unused`, which affects storage only. `mark` is added if
-    all missing values are unwritten, but `missing_value` is another number.
-
-    Parameters
-    ----------
-    entry : dict
-        Metadata of the variable.
-    dtype : dtype
-        Dtype of its values.
-    """
-
-    def __init__(self, entry: Mapping[str, Any], dtype: np.dtype[Any]):
-        self._entry = entry
-        self._default = default_fill(dtype)
-        self._named = sentinels(dict(entry), dtype, False)
-        self._has_unwritten = self._has_named = self._has_others = False
-
-    @classmethod
-    def of(cls, entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> FillMark | None:
-        """Return the mark of a variable, or None if it does not have this setting, or is not numeric."""
-        record = entry.get(NETCDF)
-        is_marked = isinstance(record, dict) and record.get("fill") == "default"
-        if not is_marked or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
-            return None
-        return cls(entry, dtype.newbyteorder("="))
-
-    def see(self, block: Any) -> None:
-        """Check the missing values of a block."""
-        if type(block) is np.ndarray:
-            return  # loading np.ma takes a tenth of the time of `ds ls`
-        mask = np.ma.getmask(block)
-        if mask is np.ma.nomask or not mask.any():
-            return
-        raw = np.ma.getdata(block)[mask]
-        is_unwritten = is_value(raw, self._default)
-        is_other = ~is_unwritten
-        for sentinel in self._named:
-            is_named = is_value(raw, sentinel)
-            self._has_named |= bool(np.any(is_named))
-            is_other &= ~is_named
-        self._has_unwritten |= bool(np.any(is_unwritten))
-        self._has_others |= bool(np.any(is_other))
-
-    def over(self, blocks: Iterable[Any]) -> Iterator[Any]:
-        """Yield blocks, and check each one."""
-        for block in blocks:
-            self.see(block)
-            yield block
-
-    def widest(self) -> dict[str, Any]:
-        """Return metadata that take at least as many bytes in a header as those of `settled`."""
-        return self._with({"fill": "default", "mark": self._default.item()} if self._named else {"fill": "default"})
-
-    def settled(self) -> dict[str, Any]:
-        """Return the metadata, with the setting that agrees with all checked values."""
-        if self._has_others:
-            return without_fill(self._entry)
-        if not self._has_unwritten:
-            return self._with({"fill": "unused"})
-        is_marked = self._named and not self._has_named
-        return self._with({"fill": "default", "mark": self._default.item()} if is_marked else {"fill": "default"})
-
-    def _with(self, fill: dict[str, Any]) -> dict[str, Any]:
-        kept = {name: value for name, value in self._entry[NETCDF].items() if name != "mark"}
-        return {**self._entry, NETCDF: {**kept, **fill}}
-
-
-def without_fill(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata without the settings about values that were never written."""
-    record = {name: value for name, value in entry[NETCDF].items() if name not in ("fill", "mark")}
-    kept = {name: value for name, value in entry.items() if name != NETCDF or record}
-    return {**kept, NETCDF: record} if record else kept
-
-
-def settle(entry: Mapping[str, Any], array: Any) -> Any:
-    """Return the metadata of a variable, with the setting of `FillMark` that agrees with its values."""
-    mark = FillMark.of(entry, getattr(array, "dtype", None))
-    if mark is None:
-        return entry
-    mark.see(array)
-    return mark.settled()
-
-
-def settled(meta: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a dataset; `settle` is applied to each variable that has an array."""
-    out: dict[str, Any] = dict(meta)
-    for key, entry in meta.items():
-        if NETCDF in entry and key in arrays:
-            out[key] = settle(entry, arrays[key])
-    return out
-
-
-def restore(entry: Mapping[str, Any], array: Any) -> None:
-    """Write the fill value of the NetCDF file under the mask of an array, if the metadata have it."""
-    mask = np.ma.getmask(array)
-    record = entry.get(NETCDF)
-    if mask is np.ma.nomask or not isinstance(record, dict):
-        return
-    dtype = array.dtype
-    if entry.get(".type") not in TYPES or dtype.str[1:] not in DEFAULT_FILLS:
-        return
-    fills = fitting(record["mark"], dtype) if "mark" in record else []
-    if not fills and record.get("fill") == "default" and not sentinels(dict(entry), dtype, False):
-        fills = [default_fill(dtype)]
-    if fills:
-        np.copyto(np.ma.getdata(array), fills[0], where=mask)

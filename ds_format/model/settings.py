@@ -47,6 +47,29 @@ def names(record: Any, name: str) -> list[str]:
     return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
 
 
+def with_settings(
+    entry: Mapping[str, Any], settings: Mapping[str, Any], without: tuple[str, ...] = ("mark",)
+) -> dict[str, Any]:
+    """Return metadata of a variable with other settings in `.netcdf`, which is left out if it has none."""
+    given = entry.get(NETCDF)
+    kept = {name: value for name, value in given.items() if name not in without} if isinstance(given, dict) else {}
+    record = {**kept, **settings}
+    others = {name: value for name, value in entry.items() if name != NETCDF or record}
+    return {**others, NETCDF: record} if record else others
+
+
+def drop_stored_marks(meta: dict[str, dict[str, Any]]) -> None:
+    """Remove the settings `mark` of a ds file that metadata of a NetCDF file do not have, whose values tell as much.
+
+    Those of scalars, and of values that were never written, stay.
+    """
+    for key, entry in meta.items():
+        record = setting(entry, NETCDF, dict) or {}
+        is_number_of_values = entry.get(".size") and record.get("fill") != "default"
+        if "mark" in record and (isinstance(record["mark"], dict) or is_number_of_values):
+            meta[key] = with_settings(entry, {})
+
+
 def chunk_sizes(record: Any, shape: tuple[int, ...]) -> list[int]:
     """Return the setting `chunks` if it fits a shape; else an empty list."""
     chunks = setting(record, "chunks", list) or []

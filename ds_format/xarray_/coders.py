@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -105,8 +105,8 @@ class Shown:
         Dtype of the other signedness as which integers are viewed first.
     forbidden : object
         Value that no present value may equal, since it marks missing ones; None: no such value.
-    unwritten : object
-        Value below the mask that is shown as it is; None: no such value.
+    kept : list
+        Values below the mask that are shown as they are.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Shown:
     fill: Any = None
     signed: np.dtype[Any] | None = None
     forbidden: Any = None
-    unwritten: Any = None
+    kept: Sequence[np.generic] = ()
 
     def __call__(self, values: Any) -> NDArray[Any]:
         """Return values as xarray shows them; a masked array is modified."""
@@ -123,8 +123,8 @@ class Shown:
         mask = np.ma.getmask(array)
         if self.forbidden is not None:
             self._check(data, mask)
-        if self.unwritten is not None and mask is not np.ma.nomask:
-            mask = mask & ~is_value(data, self.unwritten)
+        for value in self.kept if mask is not np.ma.nomask else ():
+            mask = mask & ~is_value(data, value)
         if self.signed is not None:
             data = data.view(self.signed)
         data = data.astype(self.dtype, copy=False)
@@ -211,7 +211,10 @@ def masked_view(
         fill = marks[0] if shows_mark else fitting(attrs[told[0]], dtype)[0] if told else default_fill(dtype)
         given = {} if told else {FILL_ATTRIBUTE: fill}
         forbidden = fill if fill == fill else None  # NaN stands for itself
-        shown = Shown(name, dtype) if keeps_marks else Shown(name, dtype, fill, None, forbidden)
+        shown = Shown(name, dtype)
+        if not keeps_marks:
+            several = sentinels(attrs, dtype, is_filled)
+            shown = Shown(name, dtype, fill, None, forbidden, several if len(several) > 1 else ())
         return MaskedView(shown, dtype, {**attrs, **given}, encoding)
     given = {} if told else {FILL_ATTRIBUTE: default_fill(dtype)}
     decoded, kept, moved = _decoded(name, dtype, {**attrs, **given}, times, timedeltas)
@@ -222,11 +225,9 @@ def masked_view(
     null: Any = np.nan if decoded.kind == "f" else np.iinfo(np.int64).min
     if shows_mark and not any(is_value(np.asarray(marks[0]), sentinel) for sentinel in sentinels(attrs, dtype, False)):
         null = np.array(marks[0]).view(_signed(dtype, attrs) or dtype).astype(decoded)[()]
-    unwritten = None
-    if keeps_marks and is_filled and not default_is_missing:
-        default = default_fill(dtype)
-        is_named = any(is_value(np.asarray(default), sentinel) for sentinel in sentinels(attrs, dtype, False))
-        unwritten = None if is_named else default
+    unwritten = []
+    if is_filled and not default_is_missing:
+        unwritten = sentinels(attrs, dtype, True)[len(sentinels(attrs, dtype, False)) :]
     return MaskedView(Shown(name, decoded, null, _signed(dtype, attrs), None, unwritten), decoded, kept, encoding)
 
 

@@ -95,8 +95,8 @@ def same_each(one: Any, two: Any) -> Any:
     return (one == two) | ((one != one) & (two != two))
 
 
-def _is_under_mask(one: Disagreement, stored: Stored) -> bool:
-    """Whether values differ only where the library masks them, by one of several marks or by a zero of another sign."""
+def _is_signed_zero(one: Disagreement, stored: Stored) -> bool:
+    """Whether values differ only where the library masks them, by the sign of a zero."""
     if stored.kind != "number" or one.aspect not in ("values", "values raw") or isinstance(stored.masked, Failure):
         return False
     found, expected = np.asarray(one.found), np.asarray(one.expected)
@@ -109,7 +109,7 @@ def _is_under_mask(one: Disagreement, stored: Stored) -> bool:
         return False
     differs = ~same_each(found, expected) | (np.signbit(found.astype("f8")) != np.signbit(expected.astype("f8")))
     is_zero = (found == 0) & (expected == 0)
-    return bool(np.all(~differs | (mask & ("missing_value" in stored.attributes or is_zero))))
+    return bool(np.all(~differs | (mask & is_zero)))
 
 
 def _is_text_of_fill(one: Disagreement, stored: Stored) -> bool:
@@ -167,19 +167,11 @@ ALLOWED = (
         ),
     ),
     Allowed(
-        "xarray.md",
-        "a mask does not say by which number a value is missing.",
-        lambda one, stored: _in_xarray(one) and _is_under_mask(one, stored),
-    ),
-    Allowed(
         "netcdf.md",
-        "A ds file does not keep the number that marked a missing value.",
-        lambda one, stored: (
-            (one.other == "library" and _is_under_mask(one, stored))
-            or ("missing_value" in stored.attributes and one.aspect in (".netcdf mark", ".netcdf fill"))
-        ),
+        "The sign of a zero that marks missing values is that of the attribute.",
+        lambda one, stored: (_in_xarray(one) or one.other == "library") and _is_signed_zero(one, stored),
     ),
-    Allowed("xarray.md", "Text is another: its dtype in xarray is object", _is_text),
+    Allowed("xarray.md", "Text is an exception: its dtype in xarray is object", _is_text),
     Allowed("xarray.md", "compares 64-bit integers with `_FillValue` as floats", _is_near),
     Allowed(
         "xarray.md",

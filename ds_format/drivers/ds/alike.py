@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import NETCDF
 from ...body import Location
 from ...body.body import MemoryBody
 from ...codec.decode import Decoder
@@ -19,7 +20,9 @@ from ...kernels.ds.arrays import put_arrays
 from ...kernels.header.header import Header as Compiled, append_numbers, differing
 from ...kernels.header.memory import are_alike, merge_entries
 from ...kernels.header.parser import Model
+from ...model.marks import StoredMarks
 from ...model.merge_plan import DECIDING
+from ...model.settings import drop_stored_marks
 from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles
 from .whole import KINDS, WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
@@ -206,14 +209,23 @@ class DsRow:
             block = MemoryBody("", data, body, lends=True)
             for key, var in read_headers(header, block, keys).items():
                 arrays[key] = decode_variable(header.version, key, var, block, strings=False)
-        return {
+        arrays = {
             key: array if isinstance(array, np.ndarray) and array is not np.ma.masked else as_array(array)
             for key, array in arrays.items()
             if array is not None
         }
+        for key, array in arrays.items():
+            if array.__class__ is not np.ndarray and (marks := self._marks(key)) is not None:
+                marks.restore(array)
+        return arrays
+
+    def _marks(self, key: str) -> StoredMarks | None:
+        """Return by which numbers missing values are marked in each of the files, which have the same `.netcdf`."""
+        return StoredMarks.of(self.entries[key]) if NETCDF in self.entries[key] else None
 
     def typed(self, entries: Metadata) -> Metadata:
         """Convert attributes to their NumPy types, in place."""
+        drop_stored_marks(entries)
         return typed(self._header, entries)
 
     def missing(self) -> dict[str, bool]:

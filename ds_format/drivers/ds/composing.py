@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.ma import nomask
+
 from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...body import Address, path_text
@@ -17,7 +20,8 @@ from ...codec.line import build
 from ...errors import DsError, UnsupportedError, explained
 from ...kernels.ds import compose as kernel
 from ...kernels.files import files
-from ..base import Metadata
+from ...model.marks import Marks, may_be_several
+from ..base import Metadata, warn
 from .checksums import of_buffers
 
 LOCKED_SIZE = 4 << 20
@@ -254,9 +258,18 @@ class Plan:
             entries[header_key(key, self.version)] = entry_of(key, self.meta[key], var, self.version)
         return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, padded_size)
 
-    def header(self, variables: Mapping[str, VarHeader]) -> bytes:
-        """Return the first `body` bytes of the file, from the headers of all variables in any order."""
-        return self._build({key: variables[key] for key in self.meta if key != "."}, padded_size=self.body)
+    def header(self, variables: Mapping[str, VarHeader], *, may_grow: bool = False) -> bytes:
+        """Return the first `body` bytes of the file, from the headers of all variables in any order.
+
+        With `may_grow` these are more bytes if the metadata are larger than those for which space was reserved.
+        """
+        known = {key: variables[key] for key in self.meta if key != "."}
+        try:
+            return self._build(known, padded_size=self.body)
+        except ValueError:
+            if not may_grow:
+                raise
+        return self._build(known)
 
     def place(self, name: str, type_name: str, end: int) -> VarHeader:
         """Return the position for numbers or booleans without a mask: in the space for few bytes, or after the others.
@@ -287,11 +300,31 @@ class Plan:
         return self.body + var.offset + var.length
 
 
+def marked(arrays: Mapping[str, Any], meta: Mapping[str, Any], path: str | None) -> Mapping[str, Any]:
+    """Return metadata that tell by which of several numbers missing values are marked; `path` is for warnings."""
+    found: dict[str, Any] = {}
+    for key, array in arrays.items():
+        if array.__class__ is not np.ndarray and getattr(array, "_mask", nomask) is not nomask and key in meta:
+            marks = Marks.of(meta[key], array.dtype) if may_be_several(meta[key]) else None
+            if marks is not None:
+                marks.see(array)
+                found[key] = stored_entry(marks, path, key)
+    return {**meta, **found} if found else meta
+
+
+def stored_entry(marks: Marks, path: str | None, key: str) -> Mapping[str, Any]:
+    """Return the metadata of a variable with its marks; warn if they are too large to tell numbers apart."""
+    entry, tells_apart = marks.stored()
+    if not tells_apart:
+        warn(f"{marks.told()}, at too many places: all are kept as the first", path, unescape(key))
+    return entry
+
+
 def _composed(
-    arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str, checksum: bool
+    arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str, checksum: bool, path: Any = None
 ) -> tuple[list[Buffer], int]:
-    """Do the same as `compose`, and with `checksum` add a trailer; see `checksums`."""
-    buffers, size = compose(arrays, meta, version)
+    """Do the same as `compose` after `marked`, and with `checksum` add a trailer; see `checksums`."""
+    buffers, size = compose(arrays, marked(arrays, meta, None if path is None else path_text(path)), version)
     return ([*buffers, of_buffers(buffers)] if checksum else buffers), size
 
 
@@ -328,7 +361,7 @@ def write(
         Add a trailer with checksums; see `checksums`.
     """
     try:
-        buffers, size = _composed(arrays, meta, version, checksum)
+        buffers, size = _composed(arrays, meta, version, checksum, path)
     except DsError as error:
         raise error.at(path=path_text(path))
     if type(path) is not str and isinstance(path, Address):

@@ -8,6 +8,7 @@ from typing import Any
 from ...body.body import open_body
 from ...codec.line import Header, find_end, parse, read_line
 from ...errors import DsError
+from ...model.settings import drop_stored_marks
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:
@@ -59,6 +60,8 @@ def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearr
     data = read_line(file)
     try:
         end = find_end(data, whole=True)
-        return *parse(data, end), data[:end]
+        header, meta = parse(data, end)
+        drop_stored_marks(meta)
+        return header, meta, data[:end]
     except DsError as error:
         raise error.at(path=file.name)

@@ -20,12 +20,14 @@ from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dataset import as_array
 from ...errors import DsError, TruncatedError
-from ...model.missing import FillMark
-from ...model.settings import NETCDF
+from ...model.marks import Marks
 from ..base import Metadata
 from ..sink import FileSink
 from .checksums import of_file
-from .composing import Plan, aligned
+from .composing import Plan, aligned, stored_entry
+
+MOVED_SIZE = 8 * 1024 * 1024
+"""Bytes that are moved at a time."""
 
 
 class BitStream(Opened):
@@ -266,6 +268,17 @@ class Appender(Opened):
         self.end = max(self.end, end)
         return var
 
+    def move_body(self, start: int) -> None:
+        """Move the body to another position that is not before its own, from its last bytes on."""
+        shift = start - self.plan.body
+        buffer = bytearray(MOVED_SIZE if shift else 0)
+        for end in range(self.end, self.plan.body, -MOVED_SIZE) if shift else ():
+            begin = max(end - MOVED_SIZE, self.plan.body)
+            part = memoryview(buffer)[: end - begin]
+            self.file.read_into(begin, part)
+            self.file.write(begin + shift, part)
+        self.plan.body, self.end = start, self.end + shift
+
     def _empty(self, name: str) -> VarHeader:
         """Return the header of a variable without bytes: without data, or of zero size."""
         size = self.plan.meta[name].get(".size")
@@ -305,10 +318,8 @@ class DsSink(FileSink):
     ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._done: dict[str, VarHeader] = {}
-        types = {key: TYPES.get(entry.get(".type") or "") for key, entry in meta.items() if NETCDF in entry}
-        found = {key: FillMark.of(meta[key], np.dtype(known.code)) for key, known in types.items() if known is not None}
-        self._marks = {key: mark for key, mark in found.items() if mark is not None}
-        meta = {**meta, **{key: mark.widest() for key, mark in self._marks.items()}}
+        self._marks = {key: marks for key, entry in meta.items() if (marks := Marks.of_type(entry)) is not None}
+        meta = {**meta, **{key: marks.widest() for key, marks in self._marks.items()}}
         self._checksum = checksum
         try:
             self._plan = Plan(meta, version)
@@ -319,9 +330,12 @@ class DsSink(FileSink):
         folder = os.path.dirname(self._target.written) or "."
         self._appender = Appender(file, self._plan, self._plan.start, self.path, folder)
 
+    def _keeps_marks(self, name: str) -> bool:
+        return True
+
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        mark = self._marks.get(name)
-        self._done[name] = self._appender.put(name, iter(blocks) if mark is None else mark.over(blocks))
+        marks = self._marks.get(name)
+        self._done[name] = self._appender.put(name, iter(blocks) if marks is None else marks.over(blocks))
 
     def copy(self, name: str, type_name: str, parts: Iterable[Body]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
@@ -331,10 +345,11 @@ class DsSink(FileSink):
         for key in self.meta:
             if key != "." and key not in self._done:
                 self.write(key, ())
-        for key, mark in self._marks.items():
-            self._plan.meta[key] = mark.settled()
-        line = self._plan.header(self._done)
+        for key, marks in self._marks.items():
+            self._plan.meta[key] = {**stored_entry(marks, self.path, key)}
+        line = self._plan.header(self._done, may_grow=True)
         file = self._appender.file
+        self._appender.move_body(len(line))
         file.write(0, line)
         if self._checksum:
             file.write(self._appender.end, of_file(file, line))

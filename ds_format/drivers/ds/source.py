@@ -25,8 +25,7 @@ from ...codec.line import find_end, parse, read_line
 from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, IntegrityError, MissingError
-from ...model.missing import restore
-from ...model.settings import NETCDF
+from ...model.marks import StoredMarks, take_stored
 from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
 from . import checksums
@@ -94,9 +93,20 @@ class DsSource(Opened):
         return self._opened.is_far
 
     @once
+    def _described(self) -> tuple[Metadata, dict[str, StoredMarks]]:
+        """The metadata, and by which numbers missing values are marked."""
+        meta = source_metadata(self.header, parse(self._data, self.header.body - 1, None, from_json)[1])
+        return meta, take_stored(meta)
+
+    @property
     def meta(self) -> Metadata:
         """The metadata, from the header."""
-        return source_metadata(self.header, parse(self._data, self.header.body - 1, None, from_json)[1])
+        return self._described[0]
+
+    @property
+    def marks(self) -> dict[str, StoredMarks]:
+        """Key → by which numbers missing values are marked, of those variables of which the header tells."""
+        return self._described[1]
 
     @once
     def _headers(self) -> dict[str, VarHeader]:
@@ -153,15 +163,15 @@ class DsSource(Opened):
             values = self._reader.read(name, self.variable(name), index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
-        if NETCDF in self.meta[name]:
-            restore(self.meta[name], values)
+        if (marks := self.marks.get(name)) is not None:
+            marks.restore(values, index)
         return values
 
     def handle(self, name: str) -> DsHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         version, body = self.header.version, self.header.body
         var = self.variable(name)
-        return DsHandle(self._absolute, name, self._stamp, body, version, var, self._known(var))
+        return DsHandle(self._absolute, name, self._stamp, body, version, var, self.marks.get(name), self._known(var))
 
     def _known(self, var: VarHeader) -> tuple[tuple[int, bytes], ...]:
         """Return the bytes of a variable of a remote file that came with the header: a handle needs no request then."""
@@ -309,13 +319,13 @@ class DsSource(Opened):
             size = decoder.item_size
             if var.type.is_string:
                 size += OBJECT_SIZE + decoder.ends[-1] // max(decoder.present, 1)
-            start = 0
+            start, marks = 0, self.marks.get(name)
             for block in block_slices(var.size, size, min(budget, STEP * 64)):
                 shape = tuple(part.stop - part.start for part in block)
                 stop = start + int(np.prod(shape, dtype=np.int64))
                 values = decoder.row(start, stop, shape)
-                if NETCDF in self.meta[name]:
-                    restore(self.meta[name], values)
+                if marks is not None:
+                    marks.restore(values, start=start)
                 yield values
                 start = stop
         except DsError as error:
@@ -343,12 +353,15 @@ class DsHandle(PositionedHandle):
         Version of the format.
     var : VarHeader
         Header of the variable.
+    marks : StoredMarks or None
+        By which numbers its missing values are marked.
     known : tuple of (int, bytes)
         See `PositionedHandle`.
     """
 
     version: str
     var: VarHeader
+    marks: StoredMarks | None = None
     known: tuple[tuple[int, bytes], ...] = ()
 
     @property
@@ -368,7 +381,10 @@ class DsHandle(PositionedHandle):
 
     def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
         reader = VariableReader(self.version, file.section(self.body), False, *self._kept())
-        return reader.read(self.key, self.var, index)
+        values = reader.read(self.key, self.var, index)
+        if self.marks is not None:
+            self.marks.restore(values, index)
+        return values
 
     def _kept(self) -> tuple[KeptDecoders, Any]:
         """Return masks that handles have read, and what distinguishes those of this file; see `VariableReader`."""

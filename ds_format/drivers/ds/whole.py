@@ -150,8 +150,7 @@ def _complete(
         typed(header, meta)
     else:
         header, meta = parsed
-    for key in marked:
-        _restore(meta[key], dataset[key])
+    _restore(meta, dataset, marked)
     if left != []:
         header = header_of(header) if isinstance(header, Compiled) else header
         left = [key for key in header.keys if keys is None or key in keys] if left is None else left
@@ -175,8 +174,8 @@ def _decode(dataset: Dataset, keys: Collection[str], header: Header, meta: Metad
     for key, var in variables.items():
         if dataset[key] is None:
             dataset[key] = decode_variable(header.version, key, var, body, strings)
-        if NETCDF in meta[key]:
-            _restore(meta[key], dataset[key])
+    others = (key for key, entry in meta.items() if NETCDF in entry and (key in variables or key not in dataset))
+    _restore(meta, dataset, others)
 
 
 def _put_blocks(
@@ -244,13 +243,21 @@ def _unpack(dataset: Dataset, unpack: bool | None) -> None:
     unpack_all(dataset, dataset["."], unpack)
 
 
-def _restore(entry: dict[str, Any], array: Any) -> None:
-    """Do the same as `model.missing.restore`, which is only loaded if the metadata have a fill value."""
-    record = entry[NETCDF]
-    if isinstance(record, dict) and ("fill" in record or "mark" in record):
-        from ...model.missing import restore
+def _restore(meta: Metadata, dataset: Dataset, keys: Iterable[str]) -> None:
+    """Write the numbers that mark missing values below the masks of variables, and remove their description."""
+    marked = []
+    for key in keys:
+        record = meta[key][NETCDF]
+        if isinstance(record, dict) and ("fill" in record or "mark" in record):
+            marked.append(key)
+    if not marked:
+        return
+    from ...model.marks import take_stored  # only if a file has a fill value
 
-        restore(entry, array)
+    entries = {key: meta[key] for key in marked}
+    for key, marks in take_stored(entries).items():
+        marks.restore(dataset.get(key))
+    meta.update(entries)
 
 
 def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, VarHeader]:

@@ -23,7 +23,7 @@ from ...body import Opened
 from ...body.target import naming
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels, is_value
-from ..base import BLOCK_SIZE, LossWarning, Metadata, warn
+from ..base import BLOCK_SIZE, Metadata, warn
 from ..sink import FileSink
 from ..slabs import slab_runs
 from ..strings import as_bytes, as_objects, check_kind, encoded
@@ -197,9 +197,6 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     UnsupportedError
         If the format cannot hold the dataset.
     """
-
-    category: ClassVar[type[LossWarning]]
-    """Category of the warnings of the format."""
 
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
         super().__init__(path, meta, atomic=atomic, durable=durable)

@@ -121,7 +121,7 @@ class Reading(ABC):
         return self._finished(variable, raw, may_miss)
 
     def _finished(self, variable: FileVariable, raw: NDArray[Any], may_miss: bool) -> Any:
-        """Return values that were read as ds has them, and warn if missing ones are marked in several ways."""
+        """Return values that were read as ds has them."""
         counts = [0] * len(variable.sentinels)
         values = self._decode(variable, raw, counts, may_miss)
         if may_miss:
@@ -188,6 +188,9 @@ class Reading(ABC):
         return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
 
     def _warn_of_several(self, variable: FileVariable, counts: list[int]) -> None:
+        """Warn if missing values of another type than that of the file, below whose mask is nothing, differ there."""
+        if not counts or variable.sentinels[0].dtype == dtype_of(TYPES[variable.type].code):
+            return
         used = [(n, value) for n, value in zip(counts, variable.sentinels, strict=True) if n]
         if len(used) > 1:
             which = ", ".join(f"{n} are {value}" for n, value in used)

@@ -17,7 +17,8 @@ a variable that differ from the default:
 `enum`         {`name`, `type`, `members`}
 `compound`     {`name`, `size`, `fields`}: bytes of one value, and for each field its type, [type, shape] or fields
 `strings`      list of names: attributes of one text that have the type string
-`mark`         number that marks values as missing, if it is not the first of several candidates
+`mark`         number that marks values as missing, if it is not the first of several candidates. In ds files also
+               {`numbers`, `runs`}; see `ds_format.model.marks`
 `packed`       true: packed numbers, which reading unpacks
 ============== ==========================================================================================
 

@@ -19,7 +19,7 @@ from ...kernels.common.finishing import Finisher
 from ...kernels.header.memory import Original
 from ...model import packing
 from ...model.conventions import BOUNDS
-from ...model.missing import settle
+from ...model.marks import settle
 from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, joinable
 from .catalog import ESCAPED, ReadScalar, Uses, dataset_record, read_variable
 from .format import PROPERTY, warn

@@ -189,6 +189,9 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             self._containers[rounding.algorithm] = found
         return found
 
+    def _keeps_marks(self, name: str) -> bool:
+        return True
+
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
 

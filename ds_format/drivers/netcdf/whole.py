@@ -15,7 +15,7 @@ from ...body.body import Body
 from ...dataset import META, Dataset, as_array, as_masked
 from ...kernels.common.finishing import Finisher
 from ...model import packing
-from ...model.missing import settle
+from ...model.marks import settle
 from ..alike import Constant, StackedValues
 from ..base import Metadata, value_size
 from ..native import NativeValues

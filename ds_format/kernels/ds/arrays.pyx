@@ -266,6 +266,8 @@ def put_file(
         numbers = [i for i in range(len(header.keys)) if header.keys[i] in keys]
     remaining, masked = put_arrays(header, kinds, block, body, share, out, numbers)
     meta = <dict> parsed[1]
+    if full and keys is not None:
+        masked = list(meta)
     if masked:
         masked = [key for key in masked if _has_mark(meta.get(key))]
     if remaining or masked or header.flags & ~DOUBTFUL:

@@ -93,13 +93,17 @@ def test_a_filter_that_is_not_installed(tmp_path: Path) -> None:
             file["x"][...]
 
 
-def test_several_sentinels_are_told(tmp_path: Path) -> None:
+def test_several_sentinels_are_kept_by_ds_files(tmp_path: Path) -> None:
     path = make(tmp_path / "a.h5", x=np.array([1, -9, -8], "i2"))
     with h5py.File(path, "a") as file:
         file["x"].attrs["_FillValue"] = np.int16(-9)
         file["x"].attrs["missing_value"] = np.array([-9, -8], "i2")
+    assert ds.read(path)["x"].tolist() == [1, None, None]
+    ds.convert(path, tmp_path / "a.ds")
+    found = ds.read(tmp_path / "a.ds")
+    assert np.ma.getdata(found["x"]).tolist() == [1, -9, -8] and ".netcdf" not in found["."]["x"]
     with pytest.warns(HDF5Warning, match=r'variable "x": missing values are marked in 2 ways \(1 are -9, 1 are -8\)'):
-        assert ds.read(path)["x"].tolist() == [1, None, None]
+        ds.convert(tmp_path / "a.ds", tmp_path / "b.h5")
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:

@@ -95,8 +95,11 @@ def test_sentinels_are_a_mask_over_the_values_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("way", ["read", "blocks"])
-def test_several_sentinels_are_told_once(way: str) -> None:
-    source = MemorySource(np.array([-1, -2, 0, -2], "i2"), "int16", sentinels=[np.int16(-1), np.int16(-2)])
+def test_several_sentinels_of_another_type_are_told_once(way: str) -> None:
+    sentinels = [np.int16(-1), np.int16(-2)]
+    same = MemorySource(np.array([-1, -2, 0, -2], "i2"), "int16", sentinels=sentinels)
+    assert same.read("x").data.tolist() == [-1, -2, 0, -2]
+    source = MemorySource(same.raw, "int32", sentinels=sentinels)
     with pytest.warns(MemoryWarning, match=r'a\.memory: variable "x": .* in 2 ways \(1 are -1, 2 are -2\)') as told:
         np.ma.concatenate([source.read("x")] if way == "read" else list(source.blocks("x", 4)))
     assert len(told) == 1

@@ -47,7 +47,7 @@ def write_all(path: Any, meta: dict[str, dict[str, Any]], data: Data, **options:
 
 
 def convert(source: Any, target: Any, budget: int = 1 << 20, **options: Any) -> None:
-    """Convert a file to another one by way of what ds holds: beneath a mask lies nothing."""
+    """Convert a file to another one with nothing beneath masks."""
     reader = netcdf.open(source)
     try:
         writer = netcdf.create(target, dict(reader.meta), **options)

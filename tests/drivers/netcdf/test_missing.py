@@ -82,17 +82,18 @@ def test_missing_scalars(tmp_path: Path) -> None:
 def test_what_lies_beneath_the_mask_goes_from_netcdf_to_netcdf(tmp_path: Path) -> None:
     values = [1, -9, -8, 4]
     file_with(tmp_path / "a.nc", "i4", values, missing_value=np.array([-9, -8], "i4"))
-    with pytest.warns(NetCDFWarning, match=r"marked in 2 ways \(1 are -9, 1 are -8\)"):
-        meta, data = read_all(tmp_path / "a.nc")
+    meta, data = read_all(tmp_path / "a.nc")
     assert data["v"].data.tolist() == values
     write_all(tmp_path / "b.nc", meta, data)
     assert differences(tmp_path / "a.nc", tmp_path / "b.nc") == []
 
 
 def test_several_ways_are_told_once_for_all_blocks(tmp_path: Path) -> None:
-    file_with(tmp_path / "a.nc", "i4", [1, -9, -8, -9], missing_value=np.array([-9, -8], "i4"))
-    with pytest.warns(NetCDFWarning) as caught:
-        read_all(tmp_path / "a.nc", budget=4)
+    file_with(tmp_path / "a.nc", "i1", [1, -9, -8, -9], missing_value=np.array([-9, -8], "i1"))
+    with netCDF4.Dataset(tmp_path / "a.nc", "a") as file:
+        file["v"].setncattr("dtype", "bool")
+    with pytest.warns(NetCDFWarning) as caught:  # below the mask of booleans is nothing
+        read_all(tmp_path / "a.nc", budget=1)
     assert [str(warning.message).split(": ", 2)[2] for warning in caught] == [
         "missing values are marked in 2 ways (2 are -9, 1 are -8): a mask does not tell them apart"
     ]
@@ -105,8 +106,7 @@ def test_fill_values_of_another_type(tmp_path: Path) -> None:
             v[:] = [1, 2, 3]
             # the library would not write to a variable that has one
             v.setncatts({"_FillValue": value})
-    with pytest.warns(NetCDFWarning, match='"two": missing values are marked in 2 ways'):
-        meta, data = read_all(tmp_path / "a.nc")
+    meta, data = read_all(tmp_path / "a.nc")
     assert same(data["f"], np.array([1, 2, 3], "i4")) and same(data["text"], np.array([1, 2, 3], "i4"))
     assert same(data["fit"], masked([1, 2, 3], [0, 1, 0], "i4"))
     assert meta["f"]["_FillValue"] == np.float32(2.5) and meta["text"]["_FillValue"] == "none"
