@@ -61,6 +61,9 @@ class DsRow:
             raise error.at(path=path)
         self._missing = _missing(self._header)
         self._known: list[Any] = []
+        # of all files, whose `.netcdf` is the same
+        found = {key: StoredMarks.of(entry) for key, entry in self.entries.items() if NETCDF in entry and key != META}
+        self._marks = {key: marks for key, marks in found.items() if marks is not None}
 
     def start(
         self,
@@ -214,14 +217,9 @@ class DsRow:
             for key, array in arrays.items()
             if array is not None
         }
-        for key, array in arrays.items():
-            if array.__class__ is not np.ndarray and (marks := self._marks(key)) is not None:
-                marks.restore(array)
+        for key in self._marks.keys() & arrays.keys():
+            self._marks[key].restore(arrays[key])
         return arrays
-
-    def _marks(self, key: str) -> StoredMarks | None:
-        """Return by which numbers missing values are marked in each of the files, which have the same `.netcdf`."""
-        return StoredMarks.of(self.entries[key]) if NETCDF in self.entries[key] else None
 
     def typed(self, entries: Metadata) -> Metadata:
         """Convert attributes to their NumPy types, in place."""
