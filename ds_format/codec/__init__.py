@@ -5,7 +5,7 @@ From low to high:
 filters     encoded bytes ↔ bytes: one table for chunks of HDF5, BinPickle and ZIP archives
 pipeline    a chunk of an HDF5 file ↔ the bytes of its values, through several filters
 header      all constants of the format, and the entry of one variable in the header ↔ `VarHeader`
-line        version line and JSON line ↔ all entries and attributes, at once or on demand
+line        version line and JSON line ↔ all entries and attributes
 stored      positions of numbers in a file, contiguous or in chunks
 layout      `VarHeader` and the size of the body → positions of mask and values, checked against the size
 slab_reading  `Stored` and the body of the file → slabs

@@ -1,13 +1,14 @@
 """Slabs of numbers by their positions in a file, read and decoded in threads.
 
-From low to high: the chunks that a slab crosses (`ChunkTable`), functions that read chunks or contiguous values into an
-array (`read_chunks`, `read_run`), and the choice between them for any slab (`slab_reader`).
+From low to high: the chunks that a slab crosses (`ChunkTable`), functions that read chunks or other values into an
+array (`read_chunks`, `read_strided`), and the choice between them for any slab (`slab_reader`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -74,15 +75,27 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
     if stored.chunk is not None:
         table = locate_chunks(stored, slices, file.size)
         return None if table is None else lambda: read_chunks(file, stored, table, shape)[0]
-    run = run_of(stored, slices)
-    if run is None:
-        return None
     if stored.offset is None:
         return None if stored.fill is None else lambda: read_fill(stored, shape)
-    first, n = run
-    offset = stored.offset + first * stored.dtype.itemsize
-    check_run(offset, n * stored.dtype.itemsize, file.size)
-    return lambda: read_run(file, stored, offset, shape)
+    strides: tuple[int, ...] = ()
+    step = item_size = stored.dtype.itemsize
+    for n in reversed(stored.shape):
+        strides, step = (step, *strides), step * n
+    begin = stored.offset + sum(s.start * stride for s, stride in zip(slices, strides, strict=True))
+    end = begin + item_size + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    if begin < 0:
+        raise FormatError(f"its values start at {begin}")
+    if end > file.size:
+        raise TruncatedError(f"found {file.size} bytes in the file, expected at least {end}")
+    dtype, is_big = stored.dtype.newbyteorder("="), stored.dtype.isnative is (sys.byteorder == "big")
+
+    def read() -> NDArray[Any]:
+        try:
+            return read_strided(file, begin, tuple(shape), strides, dtype, None, is_big)[0]
+        except EOFError:
+            raise TruncatedError(f"found {file.current_size()} bytes in the file: it is truncated") from None
+
+    return read
 
 
 def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
@@ -148,27 +161,6 @@ def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], firsts: list[NDArr
     starts, stops = np.array([(s.start, s.stop) for s in slices], np.int64).T
     start = np.maximum(first, starts)
     return np.concatenate([start - first, np.minimum(first + steps, stops) - start, start - starts], axis=1)
-
-
-def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
-    """Return the first value and the number of values of a slab of contiguous values, or None if it has gaps."""
-    first, n, is_whole = 0, 1, True
-    inner = 1
-    for s, size in zip(reversed(slices), reversed(stored.shape), strict=True):
-        count = s.stop - s.start
-        if count > 1 and not is_whole:
-            return None
-        first, n, is_whole = first + s.start * inner, n * count, is_whole and count == size
-        inner *= size
-    return first, n
-
-
-def check_run(offset: int, size: int, file_size: int) -> None:
-    """Raise an error if contiguous values are outside of the file."""
-    if offset < 0:
-        raise FormatError(f"its values start at {offset}")
-    if offset + size > file_size:
-        raise TruncatedError(f"found {file_size} bytes in the file, expected at least {offset + size}")
 
 
 def read_chunks(
@@ -275,23 +267,6 @@ def read_chunks(
     return array, bool(doubtful)
 
 
-def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArray[Any]:
-    """Return a contiguous slab, whose first byte is at `offset`, in native byte order; see `read_chunks`."""
-    array = np.empty(shape, stored.dtype)
-    target = array.reshape(-1).view(np.uint8)
-
-    def work(first: int, last: int) -> None:
-        part = target[first:last]
-        file.read_into(offset + first, part)
-        if not stored.dtype.isnative:
-            part.view(stored.dtype).byteswap(inplace=True)
-
-    if file.is_far:
-        file.announce(np.array([offset]), np.array([target.size]))
-    threads.each(work, target.size, PIECE_SIZE)
-    return array.view(stored.dtype.newbyteorder("="))
-
-
 def read_strided(
     file: Body,
     begin: int,
@@ -301,7 +276,7 @@ def read_strided(
     sentinels: NDArray[Any] | None,
     is_big: bool,
 ) -> tuple[NDArray[Any], bool]:
-    """Return a slab in native byte order, and whether it may contain a sentinel.
+    """Return a slab of numbers that are not in chunks, and whether it may contain a sentinel.
 
     Parameters
     ----------
@@ -314,11 +289,11 @@ def read_strided(
     TruncatedError, EOFError
         If the file ends before.
     """
+    if 0 in shape:
+        return np.empty(shape, dtype), False
     where = file.in_file()
     if where is not None:
         return slabs.read(where[0], where[1] + begin, shape, strides, dtype, sentinels, is_big)
-    if 0 in shape:
-        return np.empty(shape, dtype), False
     offsets, sizes = strided_ranges(begin, shape, strides, dtype.itemsize)
     runs = np.empty((len(offsets), int(sizes[0])), np.uint8)
     file.ranges(offsets, sizes, [runs])

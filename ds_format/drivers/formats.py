@@ -242,7 +242,7 @@ def _small_ds() -> SmallFiles:
 def _ds_meta(path: Any) -> Metadata:
     from .ds import header as ds_header
 
-    return ds_header.meta(path)
+    return ds_header.read(path)[1]
 
 
 def _is_older_ds(file: Body) -> bool:

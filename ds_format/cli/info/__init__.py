@@ -233,7 +233,7 @@ def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
     format : str
         With the version of its layout.
     meta : dict
-        As from `ds_header.meta`, with `.missing`, and the bytes in the file as `LENGTH`.
+        As from `ds_header.read`, with `.missing`, and the bytes in the file as `LENGTH`.
     faults : dict
         Errors of variables by key.
 
@@ -242,7 +242,7 @@ def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
     DsError, OSError
         If it cannot be read.
     """
-    header, meta = ds_header.read(path)
+    header, meta, _ = ds_header.read(path)
     faults = {}
     for key in header.keys:
         described = header.variables[key]

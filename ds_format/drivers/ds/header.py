@@ -11,8 +11,8 @@ from ...errors import DsError
 from ...model.settings import drop_stored_marks
 
 
-def meta(path: Any) -> dict[str, dict[str, Any]]:
-    """Return the metadata of a ds file, from its header alone.
+def read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearray]:
+    """Return the headers of the variables of a ds file, the metadata, and the unchanged bytes of both header lines.
 
     Attributes have the types of JSON. For a damaged entry of a variable, the valid properties are returned.
 
@@ -23,20 +23,15 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is invalid.
     """
-    return read(path)[1]
-
-
-def read(path: Any) -> tuple[Header, dict[str, dict[str, Any]]]:
-    """Return the headers of the variables of a ds file, and the metadata; see `meta`.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    FormatError
-        If the header is invalid.
-    """
-    return _read(path)[:2]
+    file = open_body(path)
+    data = read_line(file)
+    try:
+        end = find_end(data, whole=True)
+        header, meta = parse(data, end)
+        drop_stored_marks(meta)
+        return header, meta, data[:end]
+    except DsError as error:
+        raise error.at(path=file.name)
 
 
 def entries(path: Any) -> dict[str, dict[str, Any]]:
@@ -49,19 +44,6 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is invalid.
     """
-    line = _read(path)[2]
+    line = read(path)[2]
     out = json.loads(line[line.index(b"{") :])
     return {key: entry if isinstance(entry, dict) else {"": entry} for key, entry in out.items()}
-
-
-def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearray]:
-    """Return the header and the metadata of a file, and the unchanged bytes of its version line and JSON line."""
-    file = open_body(path)
-    data = read_line(file)
-    try:
-        end = find_end(data, whole=True)
-        header, meta = parse(data, end)
-        drop_stored_marks(meta)
-        return header, meta, data[:end]
-    except DsError as error:
-        raise error.at(path=file.name)

@@ -60,14 +60,14 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         return read_body(open_body(path), keys, full, strings, unpack)
     opened = files.read_or_open(path, WHOLE_SIZE, FIRST_SIZE)
     if isinstance(opened, bytearray):
-        return _from_memory(path, opened, keys, full, strings, unpack, keys is None)
+        return loads(path, opened, keys, full, strings, unpack, keys is None)
     return read_body(opened_body(path_text(path), opened), keys, full, strings, unpack)
 
 
 def read_body(file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     """Read a dataset from an open file, or from a file in memory; see `read`."""
     if file.is_in_memory:
-        return _from_memory(file.name, bytearray(file.memory), keys, full, strings, unpack, keys is None)
+        return loads(file.name, bytearray(file.memory), keys, full, strings, unpack, keys is None)
     dataset = Dataset()
     try:
         line = read_line(file)
@@ -89,35 +89,31 @@ def digest(held: bytearray) -> int:
 
 def from_held(path: Any, held: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset from the bytes of a file. `path` is for messages; `keys` and `unpack` are those of `read`."""
-    return _from_memory(path, held, keys, False, False, unpack, keys is None)
+    return loads(path, held, keys, False, False, unpack, keys is None)
 
 
 def loads(
-    name: str, data: memoryview, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
-) -> Dataset:
-    """Read a dataset from a buffer of another owner.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    data : (N,) memoryview of bytes
-        The whole file. Arrays are views of it where possible.
-    keys, full, strings, unpack
-        As for `read`.
-    """
-    return _from_memory(name, data, keys, full, strings, unpack, True)
-
-
-def _from_memory(
     path: Any,
     data: bytearray | memoryview,
     keys: Collection[str] | None,
     full: bool,
     strings: bool,
     unpack: bool | None,
-    share: bool,
+    share: bool = True,
 ) -> Dataset:
+    """Read a dataset from the bytes of a file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        For messages.
+    data : (N,) bytearray, or memoryview of bytes
+        The whole file.
+    keys, full, strings, unpack
+        As for `read`.
+    share : bool
+        Whether arrays may be views of `data`.
+    """
     dataset = Dataset()
     try:
         rest = put_file(PARSER, from_json, _kinds[strings], data, dataset, keys, full, share)

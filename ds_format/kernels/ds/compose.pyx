@@ -106,25 +106,30 @@ def _inner_as_python(value):
     return _as_python(value)
 
 
-cdef int _put_usual_attributes(Output* output, dict attributes, frozenset without) except -1:
+cdef int _put_attributes(Output* output, object attributes, frozenset without) except -1:
     """Append attributes, except those in `without`, and `.dtypes` if any has a NumPy type, as items of an object.
 
-    Return whether there are any. Raise Unusual, TypeError or ValueError for wrong and unusual attributes.
+    Return whether there are any.
     """
     cdef object key, value
     cdef bint is_first = True, is_numpy, has_numpy = False
+    if type(attributes) is not dict:
+        raise Unusual
     output.fallback = <PyObject*> _inner_as_python
-    for key, value in attributes.items():
-        if _is_left_out(key, without):
-            continue
-        put_name(output, key, is_first)
-        is_first = False
-        is_numpy = _is_numpy(value)
-        has_numpy |= is_numpy
-        put_value(output, _as_python(value) if is_numpy else value, AROUND)
-    if has_numpy:
-        put_bytes(output, b", ", 2)
-        _put_dtypes(output, attributes, without)
+    try:
+        for key, value in (<dict> attributes).items():
+            if _is_left_out(key, without):
+                continue
+            put_name(output, key, is_first)
+            is_first = False
+            is_numpy = _is_numpy(value)
+            has_numpy |= is_numpy
+            put_value(output, _as_python(value) if is_numpy else value, AROUND)
+        if has_numpy:
+            put_bytes(output, b", ", 2)
+            _put_dtypes(output, <dict> attributes, without)
+    except (TypeError, ValueError):
+        raise Unusual from None
     return not is_first
 
 
@@ -333,15 +338,6 @@ cdef int _put_encoded(Output* text, Region* region, list buffers, tuple encoded,
         _put_array(region, buffers, part, offset)
         offset = region.end
     return 0
-
-
-cdef int _put_attributes(Output* text, object attributes, frozenset without) except -1:
-    if type(attributes) is not dict:
-        raise Unusual
-    try:
-        return _put_usual_attributes(text, attributes, without)
-    except (TypeError, ValueError):
-        raise Unusual from None
 
 
 cdef int _put_variable(

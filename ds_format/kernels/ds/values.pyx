@@ -212,21 +212,13 @@ cdef inline void _store(uint8_t* values, Py_ssize_t i, word value) noexcept nogi
 
 
 cdef Py_ssize_t _scatter(
-    const uint8_t* mask, Py_ssize_t n, const uint8_t* present, Py_ssize_t m, uint8_t* flags, uint8_t* values,
-    bint swapped, word kind
+    const uint8_t* mask, Py_ssize_t n, const uint8_t* present, Py_ssize_t m, uint8_t* values, bint swapped, word kind
 ) noexcept nogil:
     cdef Py_ssize_t taken = 0, i, j, count
-    cdef uint64_t eight
     cdef uint8_t bits, missing
     for i in range((n + 7) // 8):
         count = min(8, n - 8 * i)
         bits = mask[i]
-        if count == 8 and LITTLE_HOST:
-            eight = (bits * 0x0101010101010101u) & 0x0102040810204080u
-            store_u64(flags + 8 * i, ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
-        else:
-            for j in range(count):
-                flags[8 * i + j] = (bits >> (7 - j)) & 1
         if count == 8 and taken + 8 <= m:
             # reads a value for each of the eight, even for missing ones, so that no branch depends on the mask
             for j in range(8):
@@ -275,13 +267,14 @@ cdef Py_ssize_t scatter_values(
     const uint8_t* mask, Py_ssize_t n, const uint8_t* present, Py_ssize_t m, uint8_t* flags, uint8_t* values, int size,
     bint swapped
 ) noexcept nogil:
+    unpack_flags(mask, flags, n)
     if size == 1:
-        return _scatter(mask, n, present, m, flags, values, False, <uint8_t> 0)
+        return _scatter(mask, n, present, m, values, False, <uint8_t> 0)
     if size == 2:
-        return _scatter(mask, n, present, m, flags, values, swapped, <uint16_t> 0)
+        return _scatter(mask, n, present, m, values, swapped, <uint16_t> 0)
     if size == 4:
-        return _scatter(mask, n, present, m, flags, values, swapped, <uint32_t> 0)
-    return _scatter(mask, n, present, m, flags, values, swapped, <uint64_t> 0)
+        return _scatter(mask, n, present, m, values, swapped, <uint32_t> 0)
+    return _scatter(mask, n, present, m, values, swapped, <uint64_t> 0)
 
 
 cdef Py_ssize_t gather_values(

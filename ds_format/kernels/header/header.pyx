@@ -33,11 +33,7 @@ cdef frozenset STORAGE_NAMES = frozenset(
 
 
 cdef class Header:
-    """The position and type of each variable, and facts that affect decoding: none of them if `is_plain`."""
-
-    @property
-    def is_plain(self):
-        return self.flags == 0
+    """The position and type of each variable, and facts that affect decoding."""
 
     @property
     def is_doubtful(self):

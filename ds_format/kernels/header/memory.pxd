@@ -44,7 +44,6 @@ cdef class Template:
     ) except -1
     cdef dict copy(self, object typed)
     cdef int put(self, Header header, Variable* var) except -1
-    cdef bint is_next(self, Text* t) noexcept
     cdef object follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested)
 
 

@@ -149,10 +149,6 @@ cdef class Template:
             header.add_size(var, self.sizes[i])
         return 0
 
-    cdef bint is_next(self, Text* t) noexcept:
-        """Step over the next entry if it has the same bytes; return whether it has."""
-        return follows(t, self.text, self.size)
-
     cdef object follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested):
         """Take an entry with the same members in the same order, whose values may differ; None for any other entry.
 
@@ -258,7 +254,7 @@ cdef class Memory:
         if template is not None:
             key = template.key
             is_requested = requested is None or key == "." or key in requested
-            if template.is_next(t):
+            if follows(t, template.text, template.size):
                 template.put(header, var)
                 taken = template
             else:

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
-from ds_format.body.body import open_body
+from ds_format.body.body import MemoryBody, open_body
 from ds_format.codec import filters
-from ds_format.codec.slab_reading import check_run
+from ds_format.codec.slab_reading import slab_reader
 from ds_format.codec.stored import Stored
 from ds_format.drivers.netcdf.hdf5.source import opened
 from ds_format.errors import DsError, FormatError, TruncatedError
@@ -182,10 +182,11 @@ def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, off
 
 
 def test_values_in_one_piece_beyond_the_file() -> None:
+    body, byte = MemoryBody("x", bytes(99)), np.dtype("u1")
     with pytest.raises(TruncatedError, match="found 99 bytes in the file, expected at least 100"):
-        check_run(10, 90, 99)
+        slab_reader(body, Stored(byte, (90,), 10), (slice(0, 90),))
     with pytest.raises(FormatError, match="start at -1"):
-        check_run(-1, 9, 99)
+        slab_reader(body, Stored(byte, (9,), -1), (slice(0, 9),))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -136,7 +136,7 @@ def test_a_damaged_entry_is_refused_when_it_is_read(tmp_path: Path) -> None:
 def test_a_header_that_ends_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "a.ds"
     path.write_bytes(VERSION_LINE + b'{"x": "' + b"x" * 3 * FIRST_SIZE)
-    for read in (ds.open, ds.read, ds_header.meta):
+    for read in (ds.open, ds.read, ds_header.read):
         with pytest.raises(ds.FormatError, match=r"a\.ds: the header ends after \d+ bytes: the file is truncated"):
             read(path)
 
@@ -150,7 +150,7 @@ def test_a_header_line_without_its_end(tmp_path: Path) -> None:
         with ds.open(path) as file:
             assert len(file.attrs["a"]) == size - len(head) - len(tail)
             assert file["x"][...] is None
-        assert ds_header.meta(path)["x"][".size"] is None
+        assert ds_header.read(path)[1]["x"][".size"] is None
 
 
 def test_a_larger_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
