@@ -18,6 +18,8 @@ from ds_format import drivers
 from ds_format.api.creation import created
 from ds_format.drivers.base import LossWarning
 from ds_format.drivers.ds.header import entries
+from ds_format.drivers.netcdf.classic.recalled import ClassicMemory
+from ds_format.drivers.netcdf.hdf5.recalled import NetCDF4Memory
 from ds_format.model.marks import Marks, StoredMarks
 
 FORMATS = {"NETCDF3_CLASSIC": ["i1", "i2", "i4", "f4", "f8"], "NETCDF3_64BIT_DATA": ["u1", "u2", "u4", "u8", "i8"]}
@@ -259,3 +261,42 @@ def test_blocks_give_the_description_of_the_whole(values: list[int], step: int) 
     if marks is not None:
         marks.restore(blank)
     assert np.ma.getdata(blank).tolist() == values
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize("code", ["f4", "i2"])
+def test_what_marks_values_in_files_before_does_not_matter(tmp_path: Path, kind: Any, code: str) -> None:
+    """Metadata depend on the numbers that mark missing values, and are remembered by these."""
+    unwritten = netCDF4.default_fillvals[code]
+    marks: list[list[Any]] = [
+        [-9],
+        [unwritten],
+        [],
+        [-8],
+        [-9, unwritten],
+        [-9],
+        [-8, -8],
+        [unwritten, unwritten],
+        [-9, -8],
+    ]
+    if code == "f4":
+        marks += [[np.nan], [np.nan, -9], [np.nan]]
+    paths = []
+    for i, found in enumerate(marks):
+        paths.append(tmp_path / f"{i}.nc")
+        with netCDF4.Dataset(paths[-1], "w", format=kind) as file:
+            file.createDimension("x", 4)
+            variable = file.createVariable("v", code, ("x",))
+            variable.missing_value = np.array([-9, -8, np.nan] if code == "f4" else [-9, -8], code)
+            variable.set_auto_mask(False)
+            variable[:] = np.array([*found, 1, 2, 3, 4][:4], code)
+
+    def fresh(path: Path) -> Any:
+        ClassicMemory.idle.clear()
+        NetCDF4Memory.idle.clear()
+        return ds.read(path)
+
+    for path in paths * 2:
+        found, expected = ds.read(path), fresh(path)
+        assert repr(dict(found)) == repr(dict(expected)), path
+        found["."]["v"][".netcdf"]["fill"] = "spoiled"

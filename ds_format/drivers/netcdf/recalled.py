@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.ma import nomask
 
 from ...base.dtypes import TYPES
 from ...dataset import META, escape
@@ -69,16 +70,37 @@ class ReturnedForm(NamedTuple):
     complete: Original
     """Metadata if no value is missing, with the size that the variable had in the first such file."""
     partial: Original | None
-    """The same if a value is missing; None: they depend on the values."""
+    """The same if a value is missing; None: they depend on the number that marks missing values."""
+    marked: dict[Any, Original]
+    """The same by this number, if it is that of all missing values. It is filled as files are read."""
 
-    def entry(self, variable: FileVariable, is_missing: bool) -> dict[str, Any] | None:
-        """Return the metadata of a variable of this form; None: they depend on its values."""
-        original = self.partial if is_missing else self.complete
+    def entry(self, of: RecalledVariable, value: Any, is_finished: bool) -> dict[str, Any]:
+        """Return the metadata of a variable, which has this form, in a file.
+
+        Parameters
+        ----------
+        of : RecalledVariable
+        value : object
+            Its value in the file.
+        is_finished : bool
+            Whether the finisher made it, which leaves values to others that several numbers mark as missing.
+        """
+        original, mark = self.partial, None
+        if value is None:
+            original = None
+        elif getattr(value, "_mask", nomask) is nomask:
+            original = self.complete
+        elif original is None and is_finished:
+            mark = np.ma.getdata(value).reshape(-1)[np.ma.getmask(value).argmax()].item()
+            original = self.marked.get(mark)
         if original is None:
-            return None
+            entry: dict[str, Any] = settle(without_missing(of.entry()), value)
+            if mark is None or mark != mark:
+                return entry
+            original = self.marked[mark] = Original(entry)
         properties = original.copy()
-        if variable.shape is not None:
-            properties[".size"] = list(variable.shape)
+        if of.variable.shape is not None:
+            properties[".size"] = list(of.variable.shape)
         return properties
 
 
@@ -326,12 +348,12 @@ def _moved(variable: FileVariable, place: HeaderVariable, position: Any) -> File
 
 def _recalled_variable(place: HeaderVariable, variable: FileVariable, properties: dict[str, Any]) -> RecalledVariable:
     """Return a variable, which is at a place of the header, with its metadata."""
-    stored = ReturnedForm(_finisher(variable, None), *_originals(variable, properties))
+    stored = ReturnedForm(_finisher(variable, None), *_originals(variable, properties), {})
     unpacked = None
     if packing.is_unpacked_by(True, properties):
         numbers = tuple([properties.get(name) for name in packing.ATTRIBUTES])
         entry = Original(without_missing(packing.unpacked_meta(properties)))
-        unpacked = ReturnedForm(_finisher(variable, numbers), entry, entry)
+        unpacked = ReturnedForm(_finisher(variable, numbers), entry, entry, {})
     # arrays of the header are for all files that have them, so copies are made of these properties, too
     return RecalledVariable(
         escape(place.name), place, Uses([properties]), variable, Original(properties), stored, unpacked,

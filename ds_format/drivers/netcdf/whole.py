@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.ma import nomask
 
 from ...body import Location
 from ...body.body import Body
@@ -108,14 +107,14 @@ class WholeFile:
         dataset, entries = Dataset(), {}
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
             key = each.key
-            entry = None if value is None else form.entry(each.variable, getattr(value, "_mask", nomask) is not nomask)
+            entry = form.entry(each, value, i not in left)
             if key in packed:
                 entry = without_missing(packing.unpacked_meta(packed[key]))
                 value = None if value is None else packing.unpack(value, packed[key])
             elif i in left and form is each.unpacked and value is not None:
                 value = packing.unpack(value, each.properties.copy())
             dataset[key] = as_masked(value) if i in left else value
-            entries[key] = settle(without_missing(each.entry()), value) if entry is None else entry
+            entries[key] = entry
         if full and keys is not None:
             entries = {each.key: entries.get(each.key) or without_missing(each.entry()) for each in variables}
         entries[META] = recalled.entry
@@ -153,8 +152,7 @@ class WholeFile:
         for each, value in zip(described, values, strict=True):
             is_plain = value.__class__ is np.ndarray
             arrays[each.key] = array = value if is_plain else as_array(value, each.variable.type)
-            entry = each.stored.entry(each.variable, False) if is_plain else None
-            meta[each.key] = settle(each.entry(), array) if entry is None else entry
+            meta[each.key] = each.stored.entry(each, value, True) if is_plain else settle(each.entry(), array)
         meta[META] = recalled.entry
         return arrays, meta, size
 
