@@ -282,14 +282,14 @@ def test_what_marks_values_in_files_before_does_not_matter(tmp_path: Path, kind:
     if code == "f4":
         marks += [[np.nan], [np.nan, -9], [np.nan]]
     paths = []
-    for i, found in enumerate(marks):
+    for i, of_file in enumerate(marks):
         paths.append(tmp_path / f"{i}.nc")
         with netCDF4.Dataset(paths[-1], "w", format=kind) as file:
             file.createDimension("x", 4)
             variable = file.createVariable("v", code, ("x",))
             variable.missing_value = np.array([-9, -8, np.nan] if code == "f4" else [-9, -8], code)
             variable.set_auto_mask(False)
-            variable[:] = np.array([*found, 1, 2, 3, 4][:4], code)
+            variable[:] = np.array([*of_file, 1, 2, 3, 4][:4], code)
 
     def fresh(path: Path) -> Any:
         ClassicMemory.idle.clear()
