@@ -218,7 +218,7 @@ class HDF5Values(NativeValues):
     ) -> tuple[list[Any], list[int]]:
         """See `NativeValues`."""
         requests = [
-            None if finisher is None else (variable.shape_in_file, finisher)
+            finisher and (variable.shape_in_file if variable.length is not None else variable.shape or (), finisher)
             for variable, finisher in zip(variables, finishers, strict=True)
         ]
         if self._body.size > FIRST_SIZE:  # threads share large ones

@@ -127,10 +127,6 @@ class RecalledVariable(NamedTuple):
             properties[".size"] = list(self.variable.shape)
         return properties
 
-    def form(self, unpack: bool | None) -> ReturnedForm:
-        """Return the form for an option of reading; see `packing.is_unpacked_by`."""
-        return self.stored if unpack is False or self.unpacked is None else self.unpacked
-
 
 class RecalledFile(NamedTuple):
     """The requested variables of a file, and the metadata of its dataset."""

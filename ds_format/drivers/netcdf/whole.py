@@ -95,7 +95,7 @@ class WholeFile:
         places = recalled.positions
         if keys is not None:
             places = [place for each, place in zip(variables, places, strict=True) if each.key in keys]
-        forms = [each.form(unpack) for each in asked]
+        forms = [each.stored if unpack is False else each.unpacked or each.stored for each in asked]
         finishers = [form.finisher for form in forms]
         packed: Mapping[str, Any] = {}
         if any(each.names_bounds and each.unpacked for each in variables):  # their packing applies to others, too
@@ -108,12 +108,14 @@ class WholeFile:
         for i, (each, form, value) in enumerate(zip(asked, forms, values, strict=True)):
             key = each.key
             entry = form.entry(each, value, i not in left)
-            if key in packed:
-                entry = without_missing(packing.unpacked_meta(packed[key]))
-                value = None if value is None else packing.unpack(value, packed[key])
-            elif i in left and form is each.unpacked and value is not None:
-                value = packing.unpack(value, each.properties.copy())
-            dataset[key] = as_masked(value) if i in left else value
+            dataset[key] = value
+            if i in left:
+                if key in packed:
+                    entry = without_missing(packing.unpacked_meta(packed[key]))
+                    value = None if value is None else packing.unpack(value, packed[key])
+                elif form is each.unpacked and value is not None:
+                    value = packing.unpack(value, each.properties.copy())
+                dataset[key] = as_masked(value)
             entries[key] = entry
         if full and keys is not None:
             entries = {each.key: entries.get(each.key) or without_missing(each.entry()) for each in variables}

@@ -283,11 +283,15 @@ cdef class Reader:
                 is_sorted &= self.items[i].order > self.items[i - 1].order
             if not is_sorted:
                 qsort(self.items, self.n_items, sizeof(Item), &_by_order)
-        for i in range(self.n_items):
+        i = 0
+        while i < self.n_items:
             try:
-                self.values.attribute(k, self.items[i].data, self.items[i].size, self.items[i].address, found)
+                while i < self.n_items:  # most objects have many, and no fault
+                    self.values.attribute(k, self.items[i].data, self.items[i].size, self.items[i].address, found)
+                    i += 1
             except EOFError:
                 go_on(k)
+                i += 1
         self.values.finish(found)
         if not self.values.netcdf and not h.flags & TRACKED:
             found.usual = dict(sorted(found.usual.items()))

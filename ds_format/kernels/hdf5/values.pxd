@@ -29,7 +29,7 @@ cdef class Attributes:
     cdef list strings
     cdef list entries  # which are not in `usual` yet, or None
     cdef Py_ssize_t n_other
-    cdef bint shares
+    cdef bint shares, are_pure  # the latter of `entries`
 
 
 cdef class Values:

@@ -155,7 +155,7 @@ cdef class Attributes:
 
     def __cinit__(self, bint shares):
         self.usual, self.hidden, self.strings, self.n_other = {}, {}, [], 0
-        self.shares, self.entries = shares, [] if shares else None
+        self.shares, self.are_pure, self.entries = shares, True, [] if shares else None
 
 
 @cython.final
@@ -330,13 +330,10 @@ cdef class Values:
         """Put together the attributes of an object, or recall them all."""
         cdef list entries = to.entries
         cdef Entry entry
-        cdef bint is_pure = True
         if entries is None:
             return 0
-        for entry in entries:
-            is_pure &= entry.is_pure
-        key = tuple(entries) if is_pure else None
-        if is_pure:
+        key = tuple(entries)
+        if to.are_pure:
             known = self.shared.get(key)
             if known is not None:
                 to.usual, to.strings = <tuple> known
@@ -344,7 +341,7 @@ cdef class Values:
         to.entries = None
         for entry in entries:
             _add(to, entry)
-        if is_pure:
+        if to.are_pure:
             if len(self.shared) >= N_SHARED:
                 self.shared.clear()
             self.shared[key] = to.usual, to.strings
@@ -446,6 +443,7 @@ cdef inline int _add(Attributes to, Entry entry) except -1:
     if entry.where == HIDDEN:
         return PyDict_SetItem(to.hidden, entry.name, entry.value)
     if to.entries is not None:
+        to.are_pure &= entry.is_pure
         return PyList_Append(to.entries, entry)
     if entry.where == LISTED:
         PyList_Append(to.strings, entry.name)
