@@ -223,7 +223,10 @@ class Decoder:
         def work(at: int, end: int) -> None:
             self._spread(start + at, values[at:end], flags[at:end])
 
-        each(work, last - start, STEP if self.type.is_number else last - start)
+        if self.type.is_string:
+            each(work, last - start, PIECE, 1)  # threads would wait for each other
+        else:
+            each(work, last - start, STEP)
         values, flags = values[first - start :], flags[first - start :]
         return np.ma.MaskedArray(values.reshape(shape), flags.reshape(shape), copy=False)
 
