@@ -13,7 +13,6 @@ remembered in            key                                         skipped if 
                          dataset, and `.dtypes` in them; or the     or making and comparing the metadata of this entry
                          entry of the file before, positions aside
 `kernels.header.memory`  the bytes of an entry, or of its members    reading the entry or these members; copies are made
-`codec.line`             the bytes of an unusual header              reading it; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
 `kernels.hdf5`           the bytes of all attributes of an object    reading them; equal bytes give the same object
 `drivers.netcdf.hdf5`    these objects, everything else in the       relating variables to dimensions
