@@ -82,7 +82,7 @@ class NativeValues(Reading):
     def read_whole(self, variable: FileVariable, place: Any, found: tuple[NDArray[Any], bool] | None = None) -> Any:
         """Return one variable, at a place of which the variable itself need not know; None: it has no data.
 
-        What `_whole` returned for it need not be found again.
+        `found` is the result of `_whole` if it was called before.
         """
         if found is None and variable.kind == "number" and variable.shape and not self._body.is_far:
             found = self._whole(variable, place)

@@ -29,7 +29,7 @@ CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
 IDLE = 8
-"""Most memories of a kind of files that are kept for others."""
+"""Most memories of a subclass that are kept for others."""
 _first = operator.itemgetter(0)
 PARENTS = frozenset(BOUNDS)
 """Attributes of a coordinate that name its bounds."""

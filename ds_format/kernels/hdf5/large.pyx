@@ -36,7 +36,7 @@ def put_chunks(
     masks : (N,) uint32
         A bit for each filter that a chunk did not go through.
     parts : (N, 3 * R) int64
-        Of each, along each axis: the first value of the chunk; then how many; then where they belong in the array.
+        For each chunk, along each axis: its first value; then how many; then where they belong in the array.
     shape : (R,) int64
         Shape of a chunk; R is at most 32.
     target : (m * size,) uint8

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....body.body import FIRST_SIZE, Body
-from ....errors import Unusual
+from ....errors import NotInHeaderError
 from ....kernels.common.finishing import Finisher
 from ...library.catalog import FileVariable
 from ...native import NativeHandle, NativeSource, NativeValues, open_native
@@ -98,7 +98,7 @@ class WholeClassicFile(WholeFile):
     def __init__(self, body: Body):
         super().__init__(body, classic.read_header(body, share=True), ClassicValues(body))
         if is_large(self.header):
-            raise Unusual("it has very many variables, whose metadata would take much memory")
+            raise NotInHeaderError("very many variables, whose metadata would take much memory")
 
     def has_marker(self) -> bool:
         """See `WholeFile`."""
