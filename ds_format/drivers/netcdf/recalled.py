@@ -83,7 +83,7 @@ class ReturnedForm(NamedTuple):
         value : object
             Its value in the file.
         is_finished : bool
-            Whether the finisher made it, which leaves values to others that several numbers mark as missing.
+            Whether the finisher made it.
         """
         original, mark = self.partial, None
         if value is None:
@@ -91,11 +91,13 @@ class ReturnedForm(NamedTuple):
         elif getattr(value, "_mask", nomask) is nomask:
             original = self.complete
         elif original is None and is_finished:
-            mark = np.ma.getdata(value).reshape(-1)[np.ma.getmask(value).argmax()].item()
-            original = self.marked.get(mark)
+            marks = np.ma.getdata(value)[np.ma.getmask(value)]
+            if (marks == marks[0]).all():
+                mark = marks[0].item()
+                original = self.marked.get(mark)
         if original is None:
             entry: dict[str, Any] = settle(without_missing(of.entry()), value)
-            if mark is None or mark != mark:
+            if mark is None:
                 return entry
             original = self.marked[mark] = Original(entry)
         properties = original.copy()

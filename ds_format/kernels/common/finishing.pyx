@@ -1,6 +1,6 @@
 """Values as a NetCDF or HDF5 file has them → as they are returned: masked, unpacked, characters joined.
 
-Unusual cases are left to the caller: values that several numbers mark as missing, booleans other than 0 and 1, text
+Unusual cases are left to the caller: booleans that several numbers mark as missing, or that are neither 0 nor 1, text
 that is not UTF-8.
 """
 
@@ -142,7 +142,7 @@ cdef object _numbers(Finisher f, cnp.ndarray array, bint found, bint masked):
             count = mark_equal(
                 cnp.PyArray_DATA(array), n, sentinels + i * size, size, is_float, <uint8_t*> cnp.PyArray_DATA(mask)
             )
-            if count and missing:
+            if count and missing and f.kind == FLAGS:
                 return None  # the caller warns that a mask does not tell them apart
             missing += count
         if not missing:

@@ -52,8 +52,8 @@ cdef class Parser:
             Converts attributes of metadata that have `.dtypes` to these types in place, and returns the metadata. It
             must be the same function in all calls, because its results are remembered.
         known : list, optional
-            What an earlier call left there, or an empty list. Metadata of variables that, except for positions, are
-            those of the file of that call are not returned. Output: the same for this file; empty after a failure.
+            An empty list, or the output of an earlier call. Metadata of variables that, except for positions, are those
+            of the file of that call are not returned. Output: the same for this file; empty after a failure.
 
         Returns
         -------
