@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.testing import require_same
 
 from .drivers.netcdf_compare import differences
 from .holdings import HOLDINGS
 from .numpy_versions import NUMPY_2
-from .test_any_to_any import SUFFIX, check, check_warnings
+from .test_any_to_any import SUFFIX
 
 UNSUPPORTED = {
     "half": np.zeros(2, "f2"),
@@ -97,8 +98,8 @@ def test_odd_attributes(value: Any, tmp_path: Path) -> None:
                 warnings.simplefilter("always")
                 ds.write(path, given)
             passage = HOLDINGS[format](dataset)
-            check_warnings(passage, caught)
-            check(passage.dataset, ds.read(path))
+            passage.require_warnings(caught)
+            require_same(passage.dataset, ds.read(path))
 
 
 @pytest.mark.parametrize("value", [1j, np.datetime64("2000"), {1}, {1: 2}, np.longdouble(1), object(), np.ma.masked])

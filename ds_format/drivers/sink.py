@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.target import Target, naming
+from ..dataset import META
 from ..errors import DsError, MissingError
 from .base import Metadata
 
@@ -28,6 +30,9 @@ class BaseSink(Opened, ABC):
     def __init__(self, path: Any, meta: Metadata):
         self.path = path_text(path)
         self.meta = meta
+        self._is_open = True
+        self._begun: dict[str, bool] = {}
+        """Keys of variables → whether all of the variable is written."""
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.
@@ -39,18 +44,62 @@ class BaseSink(Opened, ABC):
         UnsupportedError
             If the format does not support a value.
         DsError
-            If the number of values is not that of `.size`.
+            If the number of values is not that of `.size`, the variable was written before, or the file is finished.
         """
+        self._check_open()
         if name not in self.meta or name == ".":
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
         try:
-            self._write(name, blocks)
+            if name in self._begun:
+                raise DsError("written for the second time")
+            self._begun[name] = False
+            counted = self._counted(blocks, self.meta[name].get(".size"))
+            self._write(name, counted)
+            for _ in counted:  # a driver may stop after the last expected value
+                pass
+            self._begun[name] = True
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
 
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise DsError("the file is already finished or aborted", path=self.path)
+
+    def _counted(self, blocks: Iterable[Any], size: Sequence[int] | None) -> Iterator[Any]:
+        """Yield blocks, and raise a DsError if they have not as many values as `.size` says."""
+        n, expected = 0, 0 if size is None else math.prod(size)
+        said = f".size {None if size is None else list(size)} says"
+        for block in blocks:
+            n += np.size(block)
+            if n > expected:
+                raise DsError(f"found more values than {said}")
+            yield block
+        if n != expected:
+            raise DsError(f"found {n} values, expected {expected} as {said}")
+
+    def _write_omitted(self) -> None:
+        """Write the variables that were left out, which have no values; see `Sink.write`.
+
+        Raises
+        ------
+        DsError
+            If one of them has values.
+        """
+        for key in self.meta:
+            if key != META and key not in self._begun:
+                self.write(key, ())
+
     @abstractmethod
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write a variable that is in the metadata."""
+        """Write a variable that is in the metadata.
+
+        Parameters
+        ----------
+        name : str
+        blocks : iterable
+            The blocks as `write` got them. Iterating over all of them raises an error if there are not as many values
+            as `.size` says.
+        """
 
 
 class FileSink(BaseSink):
@@ -87,10 +136,15 @@ class FileSink(BaseSink):
         DsError, OSError
             If this fails. Then an existing file of this name is unchanged.
         """
+        self._check_open()
         try:
+            for key, is_complete in self._begun.items():
+                if not is_complete:
+                    raise DsError("writing it failed, so the file cannot be finished", variable=unescape(key))
             with naming(self.path):
                 self._finish()
                 self._target.commit()
+            self._is_open = False
         except DsError as error:
             self.abort()
             raise error.at(path=self.path)
@@ -100,6 +154,7 @@ class FileSink(BaseSink):
 
     def abort(self) -> None:
         """Remove everything that was written."""
+        self._is_open = False
         try:
             self._close()
         finally:
@@ -107,7 +162,7 @@ class FileSink(BaseSink):
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write the remaining data, and close the file."""
+        """Write the remaining data, and close the file. Call `_write_omitted` if all variables must be written."""
 
     @abstractmethod
     def _close(self) -> None:

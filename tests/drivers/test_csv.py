@@ -267,16 +267,8 @@ def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_wrong_blocks(tmp_path: Path) -> None:
     created = csv_.create(tmp_path / "a.csv", {"x": {".size": [3]}})
-    for blocks, message in (
-        ([np.zeros(2)], "found 2 values"),
-        ([np.zeros(1), np.zeros(2, "i4")], "found values of type int32"),
-    ):
-        with pytest.raises(ds.DsError, match=f'variable "x": {message}'):
-            created.write("x", blocks)
-    with pytest.raises(ds.DsError, match=r'variable "x": found 0 values, expected 3'):
-        created.commit()
-    with pytest.raises(ds.MissingError, match='variable "y"'):
-        created.write("y", [])
+    with pytest.raises(ds.DsError, match='variable "x": found values of type int32'):
+        created.write("x", [np.zeros(1), np.zeros(2, "i4")])
     created.abort()
     assert not list(tmp_path.iterdir())
 

@@ -5,6 +5,7 @@ When the pickle is made, arrays are in the file already. Texts are part of the p
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import os
@@ -200,8 +201,6 @@ class BinPickleSink(FileSink):
         self._writer = BufferWriter(self.path, self._file, align=mappable, version=version)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        if name in self._made:
-            raise DsError("written for the second time")
         size, hint = self.meta[name].get(".size"), self.meta[name].get(".type")
         self._made[name] = None
         self._entries[name][".size"] = None if size is None else list(size)
@@ -260,9 +259,7 @@ class BinPickleSink(FileSink):
         return stored.entry(["ndarray", str(dtype), shape] if self._writer.version == 2 else None)
 
     def _finish(self) -> None:
-        for key in self.meta:
-            if key != META and key not in self._made:
-                self.write(key, ())
+        self._write_omitted()
         self._pickle()
         self._writer.finish(is_mappable=self._mappable)
         self._close()
@@ -318,30 +315,20 @@ class _Views:
 
 
 class _Arrays:
-    """The blocks of a variable as arrays, checked to have the type of the first one and the expected size."""
+    """The blocks of a variable as arrays, checked to have the type of the first one."""
 
     def __init__(self, shape: tuple[int, ...], hint: str | None, blocks: Iterable[Any]):
         self.shape, self._hint, self._rest = shape, hint, iter(blocks)
-        self._first = next(self._rest, None)
-        if self._first is None:
-            raise DsError(f"found no values, expected {math.prod(shape)} as .size {list(shape)} says")
+        self._first = next(self._rest)
         self.type: Type = type_of(as_array(self._first), hint)
 
     def __iter__(self) -> Iterator[Any]:
-        done, total, block = 0, math.prod(self.shape), self._first
-        self._first = None
-        while block is not None:
+        for block in itertools.chain([self._first], self._rest):
             array = as_array(block)
             found = type_of(array, self.type.name)
             if found is not self.type:
                 raise DsError(f"found values of type {found.name}, expected {self.type.name}")
-            done += array.size
-            if done > total:
-                raise DsError(f"found more values than .size {list(self.shape)} says")
             yield array
-            block = next(self._rest, None)
-        if done != total:
-            raise DsError(f"found {done} values, expected {total} as .size {list(self.shape)} says")
 
 
 class _Mask:

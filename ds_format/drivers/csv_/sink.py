@@ -108,7 +108,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(every[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-STEP = 1 << 14
+BLOCK_LENGTH = 1 << 14
 """Values made text at once."""
 CELLS_IN_MEMORY = 1 << 18
 """Cells in memory while rows are made of columns."""
@@ -167,16 +167,14 @@ class CsvSink(FileSink):
         places: list[int] = []
         pending: list[str] = []
         first: Type | None = None
-        done = 0
         for block in blocks:
             array = as_array(block).reshape(-1)
             ds_type = type_of(array, self._hints[name])
             if first is not None and ds_type is not first:
                 raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
             first = ds_type
-            done += array.size
-            for start in range(0, array.size, STEP):
-                part = array[start : start + STEP]
+            for start in range(0, array.size, BLOCK_LENGTH):
+                part = array[start : start + BLOCK_LENGTH]
                 cells = cells_of(part, ds_type)
                 self._columns[name].add(cells)
                 if ds_type.is_string:
@@ -187,8 +185,6 @@ class CsvSink(FileSink):
                 while len(pending) >= self._step:
                     places.append(self._put(pending[: self._step]))
                     del pending[: self._step]
-        if done != self._n:
-            raise DsError(f"found {done} values, expected {self._n} as .size says")
         if pending:
             places.append(self._put(pending))
         self._places[name] = places
@@ -211,9 +207,7 @@ class CsvSink(FileSink):
             yield from zip(*columns, strict=True)
 
     def _finish(self) -> None:
-        for key in self._keys:
-            if key not in self._places:
-                self.write(key, ())
+        self._write_omitted()
         writer = csv.writer(self._file, delimiter=self._delimiter)
         if self._keys:
             writer.writerow([unescape(key) for key in self._keys])

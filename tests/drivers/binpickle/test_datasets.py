@@ -207,9 +207,6 @@ def test_what_is_read_is_a_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("size", "given", "message"),
     [
-        ([3], [np.zeros(2)], r"found 2 values, expected 3 as .size \[3\] says"),
-        ([3], [np.zeros(2), np.zeros(2)], r"found more values than .size \[3\] says"),
-        ([3], [], "found no values, expected 3"),
         ([2], [np.zeros(1), np.zeros(1, "i4")], "found values of type int32, expected float64"),
         ([2], [np.array(["a"], object), np.array([b"a"], object)], "found values of type str, expected unicode"),
         ([1], [np.array(["\ud800"], object)], "surrogate"),
@@ -223,16 +220,12 @@ def test_blocks_have_to_be_what_was_promised(size: list[int], given: list[Any], 
     assert not list(tmp_path.iterdir())
 
 
-def test_variables_come_in_any_order_and_once(tmp_path: Path) -> None:
+def test_variables_come_in_any_order(tmp_path: Path) -> None:
     data = {"a": np.arange(2), "b": np.array(["x", "y"], object), "c": Masked([1.5, 0], [0, 1]), "d": None}
     arrays, _ = arrays_of(data)
     sink = BinPickleSink(tmp_path / "a.bpk", describe(arrays, {}))
     for key in ("c", "b", "a"):
         sink.write(key, [arrays[key]])
-    with pytest.raises(ds.DsError, match="second time"):
-        sink.write("a", [arrays["a"]])
-    with pytest.raises(ds.MissingError, match='"e": variable not found'):
-        sink.write("e", [])
     sink.commit()
     found = ds.read(tmp_path / "a.bpk")
     assert list(found) == ["a", "b", "c", "d", "."]
