@@ -19,10 +19,10 @@ from ds_format.testing import examples
 from ds_format.testing.contract import put
 from ds_format.testing.examples import pieces
 
+from .formats import SUFFIX
 from .holdings import HOLDINGS
 from .strategies import datasets, usual_datasets
 
-SUFFIX = {name: driver.suffixes[0] for name, driver in FORMATS.items()}
 PAIRS = list(itertools.product(SUFFIX, repeat=2))
 N_CHAINS = settings().max_examples // 2
 EXAMPLES = examples()

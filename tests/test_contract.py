@@ -20,11 +20,14 @@ from ds_format.drivers.handle import FileHandle, HeldSource
 from ds_format.drivers.sink import FileSink, count_payloads
 from ds_format.testing import FormatContract, Loss, Passage, variables
 
+from .formats import rows
 from .holdings import HOLDINGS
 
 
-def test_every_format_says_what_it_holds() -> None:
+def test_every_format_is_in_each_row() -> None:
     assert HOLDINGS.keys() == FORMATS.keys()
+    with pytest.raises(AssertionError, match=r"no row: \{'ds'\}"):
+        rows(**{name: 1 for name in FORMATS if name != "ds"})
 
 
 class OwnContract(FormatContract):

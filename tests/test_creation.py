@@ -16,10 +16,8 @@ from ds_format.api.creation import create_sink, created
 from ds_format.cli import main
 from ds_format.errors import DriverError, UnsupportedError
 
-SUFFIXES = [".bpk", ".csv", ".ds", ".h5", ".json", ".msgpack", ".nc", ".zds"]
-STRAIGHT = [suffix for suffix in SUFFIXES if suffix not in (".msgpack", ".zds")]
-"""Of formats that can do without a temporary name."""
-TIMED = [suffix for suffix in SUFFIXES if suffix != ".ds"]
+from .formats import STRAIGHT, SUFFIXES, TIMED
+
 META = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}
 X = np.arange(3.0)
 DATASET = {"x": X, ".": {"x": {".dims": ["i"]}}}

@@ -21,6 +21,8 @@ from ds_format.body.stamp import HOST, Stamp
 from ds_format.drivers.handle import FileHandle
 from tests.descriptors import n_open
 
+from .. import formats
+
 DATASET: dict[str, Any] = {
     "x": np.arange(12.0).reshape(3, 4),
     "m": np.ma.MaskedArray([1, 2, 3], [False, True, False], dtype="i2"),
@@ -29,7 +31,7 @@ DATASET: dict[str, Any] = {
     "scalar": np.int32(7),
     "none": None,
 }
-SUFFIXES = ["ds", "nc", "json", "csv", "bpk", "msgpack", "zds"]
+SUFFIXES = [suffix[1:] for suffix in formats.SUFFIXES]
 TABLE = ("m", "flags")
 
 
