@@ -196,25 +196,3 @@ def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
 def test_the_order_of_variables(suffix: str, order: str, tmp_path: Path) -> None:
     ds.write(tmp_path / f"a{suffix}", {"b": 1, "g/a": 2, "a": 3, "g/0": 4})
     assert list(ds.read(tmp_path / f"a{suffix}")) == [*order.split(), "."]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "lossy"),
-    [
-        (".json", {"x": np.array([0x7FF8000000000001], "u8").view("f8")}),
-        (".csv", {"x": [True]}),
-        (".nc", {"x": [1], ".": {"x": {"a": None}}}),
-        (".nc", {"x": [1.0], ".": {"x": {"_FillValue": 1.0}}}),
-        (".h5", {"x": [1.0], ".": {"x": {"_FillValue": 1.0}}}),
-    ],
-    ids=range(5),
-)
-def test_a_warning_that_is_an_error_leaves_the_old_file(suffix: str, lossy: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    path.write_bytes(b"old")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ds.LossWarning)
-        with pytest.raises(ds.LossWarning, match='"x"'):
-            ds.write(path, lossy)
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]

@@ -144,18 +144,6 @@ def test_where_no_file_can_be(suffix: str, tmp_path: Path) -> None:
         ds.write(tmp_path / f"b{suffix}", DATASET)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_sink_that_cannot_finish_leaves_no_trace(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    ds.write(path, {"x": [7.0], ".": {"x": {".dims": ["i"]}}})
-    before = names(tmp_path)
-    with pytest.raises(ds.DsError, match=rf'a\{suffix}: variable "x": found ') as caught, created(path, META):
-        pass
-    assert caught.value.path == str(path)
-    assert names(tmp_path) == before
-    assert ds.read(path)["x"].tolist() == [7.0]
-
-
 @pytest.mark.filterwarnings("ignore::ds_format.LossWarning")
 @pytest.mark.parametrize("suffix", TIMED)
 def test_times_are_written_in_units_of_choice(suffix: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from .examples import Dataset, examples, pieces
 
 INDEXES: tuple[Any, ...] = (
     *(0, -1, slice(1, None, 2), slice(None, None, -1), [1, 0, 1], slice(0, 0), []),
-    (Ellipsis, slice(None, None, 2)),
+    *((Ellipsis, slice(None, None, 2)), (slice(None), 1), (1, [2, 0])),
 )
 """Indexes; those that are out of the bounds of a variable are left out."""
 
@@ -189,6 +189,7 @@ class FormatContract:
                 handle = pickle.loads(handles[key])
                 size = None if array is None else array.shape
                 require((handle.key, handle.path) == (key, str(path)), f'"{key}": found the handle {handle}')
+                require(pickle.loads(handles[key]) == handle, f'"{key}": two copies of a handle differ')
                 require(handle.shape == size, f'"{key}": found the shape {handle.shape}, expected {size}')
                 places = [normalize(index, array.shape) for index in _indexes(array, turn)] if turn % 2 else []
                 for index in places or (None,):
@@ -199,7 +200,9 @@ class FormatContract:
         (path, _), datasets = self._files(tmp_path, 2)
         with contextlib.closing(drivers.open_source(path)) as source:
             handle = source.handle(next(iter(datasets[0])))
+        status = path.stat()
         write(path, datasets[1])
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         _refused(ReplacedError, handle.read, "a handle reads a file that was replaced")
 
     def test_commands(self, tmp_path: Path) -> None:

@@ -240,14 +240,6 @@ def test_one_warning_for_all_that_is_lost(dataset: dict[str, Any], message: str,
     assert len(caught) == 1
 
 
-def test_a_warning_that_is_an_error_leaves_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("old")
-    with pytest.raises(LossWarning):
-        ds.write(tmp_path / "a.csv", {"x": [True]})
-    assert (tmp_path / "a.csv").read_text() == "old"
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 @pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 def test_single_precision_is_written_short(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e20, 1e-5, np.nan, -0.0], "f4")})

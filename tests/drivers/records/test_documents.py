@@ -90,20 +90,6 @@ def test_folders_are_read(tmp_path: Path) -> None:
         ds.read(tmp_path / "empty")
 
 
-def test_parts(tmp_path: Path) -> None:
-    ds.write(tmp_path / "a.zds", TABLE)
-    with ds.open(tmp_path / "a.zds") as file:
-        assert file["late"][:, 1].tolist() == [1, 4]
-        assert file["late"][1, [2, 0]].tolist() == [5, 3]
-        assert file["late"][1, 2] == 5
-        assert file["names"][1].tolist() == [None, "s"]
-        assert file["names"][::-1, 0].tolist() == ["", None, "p"]
-        assert np.ma.is_masked(file["flag"][1])
-        assert file["grid"][1:].tolist() == [1.0]
-        assert file["t"][1:].tolist() == [2, 3]
-        assert file["t"][3:].tolist() == []
-
-
 def test_documents_in_any_order(tmp_path: Path) -> None:
     with ZDSStore.open(tmp_path / "a.zds", mode="w") as store:
         store.put_many({"_id": f"k{i}", "v": i} for i in range(10))

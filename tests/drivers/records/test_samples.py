@@ -77,19 +77,6 @@ def test_what_is_the_same_for_all_stands_in_a_ds_file(tmp_path: Path) -> None:
     assert found["."]["."][".records"]["n"] == 3
 
 
-def test_parts(tmp_path: Path) -> None:
-    ds.write(tmp_path / "a.msgpack", TABLE)
-    with ds.open(tmp_path / "a.msgpack") as file:
-        assert file["late"][:, 1].tolist() == [1, 4]
-        assert file["late"][1, [2, 0]].tolist() == [5, 3]
-        assert file["late"][1, 2] == 5
-        assert file["x"][1].tolist() == [3.5, None]
-        assert file["x"][::-1, 0].tolist() == [None, 3.5, 1.5]
-        assert np.ma.is_masked(file["flag"][1])
-        assert file["grid"][1:].tolist() == [1.0]
-        assert file["t"][3:].tolist() == []
-
-
 def test_the_sample_file_comes_back_byte_by_byte(tmp_path: Path) -> None:
     ds.write(tmp_path / "plain.nc", ds.read(SAMPLE))  # unpacked
     ds.convert(tmp_path / "plain.nc", tmp_path / "a.msgpack", dim="station")
