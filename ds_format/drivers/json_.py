@@ -36,7 +36,7 @@ from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from .base import Metadata, warn
 from .handle import HeldSource
-from .sink import FileSink, count_payloads
+from .sink import FileSink, count_payloads, typed_blocks
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
@@ -370,20 +370,13 @@ class JsonSink(FileSink):
                 entry[".type"] = "float64"
             return
         done = payloads = 0
-        first = None
-        for block in blocks:
-            array = as_array(block)
-            ds_type = type_of(array, entry[".type"])
-            if first is not None and ds_type is not first:
-                raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
-            first = ds_type
+        for array, ds_type in typed_blocks(blocks, entry[".type"]):
+            entry[".type"] = ds_type.name
             for piece in _pieces(array):
                 payloads += count_payloads(piece)
                 for text in nested(done, size, piece, _values):
                     self._put(text)
                 done += piece.size
-        if first is not None:
-            entry[".type"] = first.name
         if payloads:
             warn(f"{payloads} NaN have a payload, which JSON cannot hold", self.path, unescape(name))
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import Type
 from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.target import Target, naming
-from ..dataset import META
+from ..codec.encode import type_of
+from ..dataset import META, as_array
 from ..errors import DsError, MissingError
 from .base import Metadata
 
@@ -167,6 +169,32 @@ class FileSink(BaseSink):
     @abstractmethod
     def _close(self) -> None:
         """Close everything that is open, finished or not. It may be called again."""
+
+
+def typed_blocks(blocks: Iterable[Any], hint: str | None) -> Iterator[tuple[Any, Type]]:
+    """Yield the blocks of a variable as arrays, each with the ds type that all of them have.
+
+    Parameters
+    ----------
+    blocks : iterable
+    hint : str, optional
+        `.type` of the variable: the type of text in a block without a present value.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no ds type for a block.
+    DsError
+        If a block has another type than the first one.
+    """
+    first: Type | None = None
+    for block in blocks:
+        array = as_array(block)
+        found = type_of(array, hint if first is None else first.name)
+        if first is not None and found is not first:
+            raise DsError(f"found values of type {found.name}, expected {first.name}")
+        first = found
+        yield array, found
 
 
 def count_payloads(array: Any) -> int:

@@ -5,7 +5,6 @@ When the pickle is made, arrays are in the file already. Texts are part of the p
 
 from __future__ import annotations
 
-import itertools
 import math
 import mmap
 import os
@@ -16,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ...base.dtypes import TYPES, Type
+from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...binpickle.buffers import BufferWriter, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
@@ -26,12 +25,11 @@ from ...body.body import Body
 from ...body.mapped import mapped
 from ...body.target import naming
 from ...codec.attributes import from_json, to_json
-from ...codec.encode import type_of
 from ...codec.header import PRIVATE
-from ...dataset import META, as_array
+from ...dataset import META
 from ...errors import DsError, VersionError
 from ..base import BLOCK_SIZE, Metadata
-from ..sink import FileSink
+from ..sink import FileSink, typed_blocks
 from ..strings import as_objects, as_text, check_kind
 
 
@@ -315,20 +313,16 @@ class _Views:
 
 
 class _Arrays:
-    """The blocks of a variable as arrays, checked to have the type of the first one."""
+    """The blocks of a variable as arrays, of which the first one gives the type."""
 
     def __init__(self, shape: tuple[int, ...], hint: str | None, blocks: Iterable[Any]):
-        self.shape, self._hint, self._rest = shape, hint, iter(blocks)
-        self._first = next(self._rest)
-        self.type: Type = type_of(as_array(self._first), hint)
+        self.shape = shape
+        self._blocks = typed_blocks(blocks, hint)
+        self._first, self.type = next(self._blocks)
 
     def __iter__(self) -> Iterator[Any]:
-        for block in itertools.chain([self._first], self._rest):
-            array = as_array(block)
-            found = type_of(array, self.type.name)
-            if found is not self.type:
-                raise DsError(f"found values of type {found.name}, expected {self.type.name}")
-            yield array
+        yield vars(self).pop("_first")  # its memory is free for the next one
+        yield from (array for array, _ in self._blocks)
 
 
 class _Mask:

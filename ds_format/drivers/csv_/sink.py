@@ -15,16 +15,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...base.dtypes import TYPES, Type
+from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...body.target import naming
-from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
-from ...dataset import as_array
 from ...errors import DriverError, DsError, UnsupportedError
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import BLOCK_SIZE, Metadata, warn
-from ..sink import FileSink, count_payloads
+from ..sink import FileSink, count_payloads, typed_blocks
 from .source import DIMENSION, CellColumn, cells_of, delimiter_of
 
 SHOWN = 5
@@ -166,15 +164,10 @@ class CsvSink(FileSink):
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         places: list[int] = []
         pending: list[str] = []
-        first: Type | None = None
-        for block in blocks:
-            array = as_array(block).reshape(-1)
-            ds_type = type_of(array, self._hints[name])
-            if first is not None and ds_type is not first:
-                raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
-            first = ds_type
+        ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
+        for array, ds_type in typed_blocks(blocks, self._hints[name]):
             for start in range(0, array.size, BLOCK_LENGTH):
-                part = array[start : start + BLOCK_LENGTH]
+                part = array.reshape(-1)[start : start + BLOCK_LENGTH]
                 cells = cells_of(part, ds_type)
                 self._columns[name].add(cells)
                 if ds_type.is_string:
@@ -188,7 +181,6 @@ class CsvSink(FileSink):
         if pending:
             places.append(self._put(pending))
         self._places[name] = places
-        ds_type = first or TYPES.get(self._hints[name] or "") or TYPES["float64"]
         self._losses.add_type(name, ds_type.name, self._columns[name].type)
 
     def _put(self, cells: list[str]) -> int:
