@@ -28,6 +28,8 @@ from ds_format.views.subset import open_subset
 from ds_format.zds.reindexing import reindex as reindex_documents
 from ds_format.zds.store import ZDSStore
 
+from .formats import STRAIGHT, SUFFIXES
+
 Writer = Callable[[Path, bool], Iterator[None]]
 """Prepares in a folder, yields, writes (durable or not), and may yield again before it cleans up."""
 DATASET = {
@@ -228,14 +230,12 @@ def add_to_other(store: ZDSStore) -> None:
     add(store.collection("other"))
 
 
-STRAIGHT = (".ds", ".json", ".csv", ".bpk", ".nc", ".h5")
-SUFFIXES = (*STRAIGHT, ".tsv", ".msgpack", ".zds")
 WRITERS: dict[str, Writer] = {
-    **{f"write{suffix}": write(suffix) for suffix in SUFFIXES},
-    **{f"replace{suffix}": replace(suffix) for suffix in SUFFIXES},
-    **{f"convert{suffix}": convert(suffix) for suffix in SUFFIXES},
-    **{f"stream{suffix}": stream(suffix) for suffix in SUFFIXES},
-    **{f"merge{suffix}": merge(suffix, "x") for suffix in SUFFIXES},
+    **{f"write{suffix}": write(suffix) for suffix in (*SUFFIXES, ".tsv")},
+    **{f"replace{suffix}": replace(suffix) for suffix in (*SUFFIXES, ".tsv")},
+    **{f"convert{suffix}": convert(suffix) for suffix in (*SUFFIXES, ".tsv")},
+    **{f"stream{suffix}": stream(suffix) for suffix in (*SUFFIXES, ".tsv")},
+    **{f"merge{suffix}": merge(suffix, "x") for suffix in (*SUFFIXES, ".tsv")},
     "merge-copy.ds": merge(".ds", "flag"),
     "merge-numbers.ds": merge(".ds", "key"),
     "write-classic.nc": write(".nc", format="NETCDF3_CLASSIC"),

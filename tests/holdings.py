@@ -6,56 +6,17 @@ It is written from `docs/formats.md`, not from the drivers.
 
 from __future__ import annotations
 
-import copy
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import netCDF4
 import numpy as np
 
-from ds_format.base.text import escape, on_one_line, unescape
+from ds_format.base.text import escape, on_one_line
 from ds_format.dataset import as_array, attrs, dims
-
-
-class Loss(NamedTuple):
-    """A part of a dataset that a file does not contain."""
-
-    variable: str | None
-    """Name of the variable; None for the dataset."""
-    reason: str
-    """Regular expression of the message."""
-
-    def is_said_in(self, text: str) -> bool:
-        named = self.variable is None or f'"{on_one_line(self.variable)}"' in text
-        return named and re.search(self.reason, text) is not None
-
-
-@dataclass
-class Passage:
-    """Result of writing a dataset to a file, and reading it back."""
-
-    dataset: dict[str, Any]
-    """The dataset that is read back."""
-    errors: list[Loss] = field(default_factory=list)
-    """One of these errors is raised."""
-    warnings: list[Loss] = field(default_factory=list)
-    """All of these are reported."""
-    notes: list[Loss] = field(default_factory=list)
-    """These may be reported, although nothing is lost."""
-
-
-def exactly(dataset: dict[str, Any]) -> Passage:
-    return Passage(copy.deepcopy(dataset))
-
-
-def variables(dataset: dict[str, Any]) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
-    for key, data in dataset.items():
-        if key != ".":
-            yield key, unescape(key), as_array(data), dataset["."][key]
-
+from ds_format.testing import Loss, Passage, exactly, variables
 
 # ------------------------------------------------------------------------------------------------------------- NaN
 

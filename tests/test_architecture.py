@@ -59,6 +59,10 @@ def test_importing_the_package_loads_no_library() -> None:
     assert not extra & {"numpy", "netCDF4", "h5py", "xarray", "json", "msgpack"}
 
 
+def test_the_contract_of_formats_needs_no_pytest() -> None:
+    assert not imported("import ds_format.testing") & {"pytest", "_pytest", "hypothesis"}
+
+
 def test_listing_a_ds_file_loads_no_numpy(tmp_path: Path) -> None:
     path = tmp_path / "x.ds"
     ds_format.write(path, {"x": 1})

@@ -14,12 +14,10 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.api.creation import create_sink, created
 from ds_format.cli import main
-from ds_format.errors import DriverError, MissingError, UnsupportedError
+from ds_format.errors import DriverError, UnsupportedError
 
-SUFFIXES = [".bpk", ".csv", ".ds", ".h5", ".json", ".msgpack", ".nc", ".zds"]
-STRAIGHT = [suffix for suffix in SUFFIXES if suffix not in (".msgpack", ".zds")]
-"""Of formats that can do without a temporary name."""
-TIMED = [suffix for suffix in SUFFIXES if suffix != ".ds"]
+from .formats import STRAIGHT, SUFFIXES, TIMED
+
 META = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}
 X = np.arange(3.0)
 DATASET = {"x": X, ".": {"x": {".dims": ["i"]}}}
@@ -144,50 +142,6 @@ def test_where_no_file_can_be(suffix: str, tmp_path: Path) -> None:
     (tmp_path / f"b{suffix}").mkdir()
     with pytest.raises(IsADirectoryError, match=rf"b\{suffix}"):
         ds.write(tmp_path / f"b{suffix}", DATASET)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", ["y", "."])
-def test_a_variable_that_the_metadata_lack(suffix: str, name: str, tmp_path: Path) -> None:
-    told = rf'a\{suffix}: variable "{name}": variable not found in the metadata'
-    with pytest.raises(MissingError, match=told), created(tmp_path / f"a{suffix}", META) as sink:
-        sink.write(name, [X])
-    assert names(tmp_path) == []
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_sink_that_cannot_finish_leaves_no_trace(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    ds.write(path, {"x": [7.0], ".": {"x": {".dims": ["i"]}}})
-    before = names(tmp_path)
-    with pytest.raises(ds.DsError, match=rf'a\{suffix}: variable "x": found ') as caught, created(path, META):
-        pass
-    assert caught.value.path == str(path)
-    assert names(tmp_path) == before
-    assert ds.read(path)["x"].tolist() == [7.0]
-
-
-@pytest.mark.parametrize("suffix", [".bpk", ".h5", ".json", ".nc"])
-def test_a_variable_is_written_once(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    sink = create_sink(path, META)
-    sink.write("x", [X])
-    with pytest.raises(ds.DsError, match=rf'a\{suffix}: variable "x": written for the second time'):
-        sink.write("x", [X])
-    sink.commit()
-    sink.abort()
-    assert ds.read(path)["x"].tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("suffix", [".h5", ".nc"])
-def test_what_is_finished_takes_no_more(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    with created(path, META) as sink:
-        sink.write("x", [X])
-    for more in (lambda: sink.write("x", [X]), sink.commit):
-        with pytest.raises(ds.DsError, match=rf"a\{suffix}: .*the file is already finished or aborted"):
-            more()
-    assert ds.read(path)["x"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.filterwarnings("ignore::ds_format.LossWarning")

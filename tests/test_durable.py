@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from .durable_writers import WRITERS
+from .formats import SUFFIXES
 from .system_calls import Call, Disk, record
 
 VOLATILE = (".lock", "/lock")
@@ -70,7 +71,7 @@ def test_an_index_comes_when_its_data_are_on_the_disk(calls: list[Call], name: s
             assert all(touched.get(f"{folder}/{data}", -1) < i for data in ("out.msgpack", "data.jsonl"))
 
 
-ONE_FILE = (".ds", ".json", ".csv", ".tsv", ".bpk", ".zds", ".nc", ".h5")
+ONE_FILE = (*(suffix for suffix in SUFFIXES if suffix != ".msgpack"), ".tsv")
 WHOLE = [name for name in WRITERS if name.endswith(ONE_FILE) or name.startswith(("pickle", "elsewhere"))]
 """Writers of one file."""
 

@@ -19,6 +19,8 @@ from benchmarks import house
 from ds_format.base.text import on_one_line
 from ds_format.errors import DsError
 
+from .formats import DATASETS
+
 ROOT = Path(__file__).parents[1]
 CHARACTERS = ["\n", "\r", "\x1b[31m", "\u2028", "\u202e", "\u2066"]
 NAME = "a" + "b".join(CHARACTERS) + "c"
@@ -91,7 +93,6 @@ def converted(*inputs: str) -> None:
     raise OSError("; ".join([repr(records), *(record.cause for record in records if record.cause)]))
 
 
-SUFFIXES = [".ds", ".nc", ".h5", ".json", ".bpk", ".msgpack", ".zds", ".jsonl"]
 REFUSED: dict[str, Callable[[], Any]] = {
     "read": lambda: ds.read(cut()),
     "read_many": lambda: ds.read_many([cut()], dim=NAME),
@@ -119,7 +120,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "convert_many, pattern": lambda: ds.convert_many([f"{NAME}*"], "out"),
     "convert_many, unknown": lambda: ds.convert_many([folder_of(nothing(".x"), nothing(".y"))], "out"),
     "merge_files": lambda: ds.merge_files(NAME, [cut(), whole()], "x.ds"),
-    **{suffix: lambda suffix=suffix: ds.read(nothing(suffix)) for suffix in SUFFIXES},  # type: ignore[misc]
+    **{suffix: lambda suffix=suffix: ds.read(nothing(suffix)) for suffix in [*DATASETS, ".jsonl"]},  # type: ignore[misc]
 }
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import ds_format as ds
 from ds_format.api.conversion import convert
+from ds_format.testing import require_same
 
 from .drivers.netcdf_compare import differences
 from .fetch_ncarg import VARIABLE, folder, netcdf_files
-from .test_any_to_any import check
 
 ROOT = folder()
 FILES = netcdf_files(ROOT) if ROOT.is_dir() else []
@@ -52,12 +52,12 @@ def test_a_real_file_goes_through_other_formats(path: Path, suffix: str, tmp_pat
     source = linked(path, tmp_path)
     convert(source, tmp_path / f"a{suffix}")
     convert(tmp_path / f"a{suffix}", tmp_path / "a.ds")
-    check(ds.read(source), ds.read(tmp_path / "a.ds"))
+    require_same(ds.read(source), ds.read(tmp_path / "a.ds"))
 
 
 @pytest.mark.parametrize("path", NETCDF4, ids=name_of)
 def test_both_drivers_read_the_same(path: Path, tmp_path: Path) -> None:
-    check(ds.read(linked(path, tmp_path)), ds.read(linked(path, tmp_path, ".h5")))
+    require_same(ds.read(linked(path, tmp_path)), ds.read(linked(path, tmp_path, ".h5")))
 
 
 @pytest.mark.parametrize("path", SMALL, ids=name_of)

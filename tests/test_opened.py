@@ -32,7 +32,8 @@ from ds_format.zds.archive import Archive
 from ds_format.zds.roots import Folder
 from ds_format.zds.store_access import WritableStore
 
-SUFFIXES = (".bpk", ".csv", ".ds", ".h5", ".json", ".msgpack", ".nc", ".zds")
+from .formats import SUFFIXES
+
 DATASET = {"x": [1, 2, 3], "name": ["a", "b", "c"], ".": {"x": {".dims": ["i"]}, "name": {".dims": ["i"]}}}
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,

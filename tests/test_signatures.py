@@ -9,20 +9,27 @@ import pytest
 import ds_format as ds
 from ds_format.base import signatures
 
+from .formats import rows
+
 D = {"x": [1.0, 2.0], ".": {"x": {".dims": ["i"]}}}
-KINDS = {
-    ".nc": "NetCDF-4",
-    ".h5": "HDF5",
-    ".ds": "a ds file",
-    ".bpk": "a BinPickle file",
-    ".zds": "a ZIP archive",
-    ".json": "JSON",
-    ".csv": "text: ",
-}
+KINDS = dict(
+    rows(
+        binpickle="a BinPickle file",
+        csv="text: ",
+        datadings=None,  # has no signature
+        ds="a ds file",
+        hdf5="HDF5",
+        json="JSON",
+        netcdf="NetCDF-4",
+        zds="a ZIP archive",
+    )
+)
+SIGNED = [suffix for suffix in KINDS if suffix != ".csv"]
+"""Of formats that are not any text."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", [".nc", ".h5", ".ds", ".bpk", ".zds", ".json"])
+@pytest.mark.parametrize("suffix", SIGNED)
 def test_a_file_under_a_wrong_name(kind: str, suffix: str, tmp_path: Path) -> None:
     ds.write(tmp_path / f"right{kind}", D)
     path = (tmp_path / f"right{kind}").rename(tmp_path / f"wrong{suffix}")
@@ -36,7 +43,7 @@ def test_a_file_under_a_wrong_name(kind: str, suffix: str, tmp_path: Path) -> No
             ds.read(path)
 
 
-@pytest.mark.parametrize("suffix", [".nc", ".h5", ".ds", ".bpk", ".zds", ".json"])
+@pytest.mark.parametrize("suffix", SIGNED)
 def test_an_empty_file(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"empty{suffix}"
     path.touch()

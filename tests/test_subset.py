@@ -18,6 +18,7 @@ from ds_format.model.index import normalize, take
 from ds_format.model.selection import Selection
 from ds_format.views.subset import Subset, open_subset
 
+from .formats import SUFFIXES
 from .same import same_data
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def test_any_part_of_a_part(data: st.DataObject) -> None:
     assert same_data(dataset["x"], expected)
 
 
-@pytest.mark.parametrize("suffix", [".bpk", ".csv", ".ds", ".json", ".msgpack", ".nc", ".zds", "-2.0.1.ds"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "-2.0.1.ds"])
 def test_one_value_is_a_scalar(suffix: str, tmp_path: Path) -> None:
     data = {"text": ["ab", None], "n": [1, None], "m": [1, 2]}
     path = tmp_path / f"a{suffix}"

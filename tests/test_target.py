@@ -24,7 +24,8 @@ from ds_format.errors import DsError
 from ds_format.kernels.files import files, portable
 from ds_format.kernels.files.names import usual_temporary_name
 
-WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
+from .formats import SUFFIXES
+
 N = 20_000
 META = {"x": {".dims": ["i"], ".size": [N], ".type": "float64"}}
 X = np.arange(float(N))
@@ -47,7 +48,7 @@ sink.commit()
 
 
 WITH_CLASSIC = pytest.mark.parametrize(
-    ("suffix", "options"), [*((suffix, ()) for suffix in WRITABLE), (".nc", ("format=NETCDF3_CLASSIC",))]
+    ("suffix", "options"), [*((suffix, ()) for suffix in SUFFIXES), (".nc", ("format=NETCDF3_CLASSIC",))]
 )
 
 
@@ -198,7 +199,7 @@ def test_a_work_folder_of_a_killed_writer_goes(tmp_path: Path) -> None:
     assert not names(tmp_path)
 
 
-@pytest.mark.parametrize("suffix", WRITABLE)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o664, 0o666])
 def test_a_file_that_replaces_another_is_never_read_by_more(suffix: str, mode: int, tmp_path: Path) -> None:
     if suffix == ".h5":

@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import drivers
 
+from .formats import SUFFIXES
 from .listening import listen
 
-WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
-SUFFIXES = pytest.mark.parametrize("suffix", WRITABLE)
+EACH = pytest.mark.parametrize("suffix", SUFFIXES)
 BINARY = 4_000_000
 """Values that are more than one block."""
 TEXT = 200_000
@@ -38,10 +37,6 @@ def size_for(suffix: str) -> int:
     return TEXT if suffix in (".json", ".csv", ".msgpack", ".zds") else BINARY
 
 
-def test_all_formats_are_here() -> None:
-    assert {drivers.find(f"x{suffix}") for suffix in WRITABLE} == set(drivers.FORMATS.values())
-
-
 def run(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:
     code = (
         "import resource, signal, sys\n"
@@ -54,7 +49,7 @@ def run(*arguments: object, limit: int | None = None) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@SUFFIXES
+@EACH
 def test_a_failing_conversion_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
     large(source, 100)
@@ -66,7 +61,7 @@ def test_a_failing_conversion_leaves_the_old_output(suffix: str, tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
 
 
-@SUFFIXES
+@EACH
 def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
     large(source, size_for(suffix))
@@ -122,7 +117,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "options"), [*((suffix, ()) for suffix in WRITABLE), (".nc", ("format=NETCDF3_CLASSIC",))]
+    ("suffix", "options"), [*((suffix, ()) for suffix in SUFFIXES), (".nc", ("format=NETCDF3_CLASSIC",))]
 )
 def test_a_full_disk_is_called_so_by_all_formats(suffix: str, options: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "small"
@@ -174,13 +169,13 @@ merging.merge_files("i", sys.argv[2:], sys.argv[1])
 """
 
 
-@SUFFIXES
+@EACH
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_write_leaves_the_old_output(suffix: str, number: int, tmp_path: Path) -> None:
     interrupt(SLOW, number, tmp_path, f"out{suffix}")
 
 
-@SUFFIXES
+@EACH
 def test_an_interrupted_merge_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     large(tmp_path / "in.ds", 3)
     interrupt(MERGE, signal.SIGINT, tmp_path, f"out{suffix}", "in.ds")
@@ -203,7 +198,7 @@ def interrupt(code: str, number: int, folder: Path, name: str, *others: str) -> 
         assert {path.name for path in folder.iterdir()} == {name, *others}
 
 
-@SUFFIXES
+@EACH
 def test_a_failing_merge_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     sources, target = [tmp_path / "0.ds", tmp_path / "1.ds"], tmp_path / f"out{suffix}"
     for source in sources:
@@ -220,7 +215,7 @@ def test_a_failing_merge_leaves_the_old_output(suffix: str, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.ds", "1.ds", target.name]
 
 
-@SUFFIXES
+@EACH
 def test_the_output_may_be_the_input(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
     ds.write(path, {"a": np.arange(6.0), ".": {"a": {".dims": ["i"]}}})
@@ -292,7 +287,7 @@ def test_what_cannot_be_held_leaves_the_old_output(data: Any, tmp_path: Path) ->
     assert path.read_bytes() == b"old"
 
 
-@SUFFIXES
+@EACH
 def test_replacing_keeps_permissions(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
     dataset = {"x": np.arange(3), ".": {"x": {".dims": ["i"]}}}

@@ -156,7 +156,7 @@ def _text(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-STEP = 1 << 14
+BLOCK_LENGTH = 1 << 14
 """Number of values to compare at a time. They and intermediate results fit in the processor cache, and are too small
 for memory that is requested from the operating system and returned to it each time."""
 
@@ -213,8 +213,8 @@ class Tally:
 
     def add(self, left: Any, right: Any) -> None:
         """Compare the next values, (N,) ndarray or MaskedArray each."""
-        for start in range(0, left.size, STEP):
-            self._add(left[start : start + STEP], right[start : start + STEP])
+        for start in range(0, left.size, BLOCK_LENGTH):
+            self._add(left[start : start + BLOCK_LENGTH], right[start : start + BLOCK_LENGTH])
 
     def _add(self, left: Any, right: Any) -> None:
         a, b = np.ma.getdata(left), np.ma.getdata(right)

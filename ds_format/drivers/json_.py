@@ -36,7 +36,7 @@ from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from .base import Metadata, warn
 from .handle import HeldSource
-from .sink import FileSink, count_payloads
+from .sink import FileSink, count_payloads, typed_blocks
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
@@ -305,7 +305,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
 """Properties that are computed from the data."""
-STEP = 1 << 16
+BLOCK_LENGTH = 1 << 16
 """Values made text at once."""
 
 
@@ -342,7 +342,6 @@ class JsonSink(FileSink):
                 self._sizes[key] = None if size is None else tuple(size)
                 self._entries[key].update({".size": size, ".type": entry.get(".type")})
         self._left = deque(self._sizes)
-        self._done: set[str] = set()
         self._lead = "{"
         self._file: IO[str] = open(self._create(), "w", encoding="ascii")  # noqa: SIM115 - until commit
 
@@ -355,19 +354,13 @@ class JsonSink(FileSink):
         while self._left and self._left[0] != name:
             key = self._left[0]
             size = self._sizes[key]
-            if key not in self._done:
+            if key not in self._begun:
                 if name is not None and size is not None and 0 not in size:
                     return
-                try:
-                    self._write_values(key, ())
-                except DsError as error:
-                    raise error.at(path=self.path, variable=unescape(key))
+                self.write(key, ())
             self._left.popleft()
 
     def _write_values(self, name: str, blocks: Iterable[Any]) -> None:
-        if name in self._done:
-            raise DsError("written for the second time")
-        self._done.add(name)
         size, entry = self._sizes[name], self._entries[name]
         self._put(f"{self._lead}{json.dumps(name)}: ")
         self._lead = ", "
@@ -376,25 +369,14 @@ class JsonSink(FileSink):
             if size is not None and entry[".type"] not in TYPES:
                 entry[".type"] = "float64"
             return
-        done, total = 0, math.prod(size)
-        payloads = 0
-        first = None
-        for block in blocks:
-            array = as_array(block)
-            ds_type = type_of(array, entry[".type"])
-            if first is not None and ds_type is not first:
-                raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
-            first = ds_type
-            if done + array.size > total:
-                raise DsError(f"found more values than .size {list(size)} says")
+        done = payloads = 0
+        for array, ds_type in typed_blocks(blocks, entry[".type"]):
+            entry[".type"] = ds_type.name
             for piece in _pieces(array):
                 payloads += count_payloads(piece)
                 for text in nested(done, size, piece, _values):
                     self._put(text)
                 done += piece.size
-        if first is None or done != total:
-            raise DsError(f"found {done} values, expected {total} as .size {list(size)} says")
-        entry[".type"] = first.name
         if payloads:
             warn(f"{payloads} NaN have a payload, which JSON cannot hold", self.path, unescape(name))
 
@@ -416,8 +398,8 @@ class JsonSink(FileSink):
 
 def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
     flat = array.reshape(-1)
-    for start in range(0, flat.size, STEP):
-        yield flat[start : start + STEP]
+    for start in range(0, flat.size, BLOCK_LENGTH):
+        yield flat[start : start + BLOCK_LENGTH]
 
 
 def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -> Iterator[str]:

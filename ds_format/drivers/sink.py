@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..base.dtypes import Type
 from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.target import Target, naming
+from ..codec.encode import type_of
+from ..dataset import META, as_array
 from ..errors import DsError, MissingError
 from ..model.marks import Marks
 from .base import LossWarning, Metadata, warn
@@ -32,6 +36,9 @@ class BaseSink(Opened, ABC):
     def __init__(self, path: Any, meta: Metadata):
         self.path = path_text(path)
         self.meta = meta
+        self._is_open = True
+        self._begun: dict[str, bool] = {}
+        """Keys of variables → whether all of the variable is written."""
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.
@@ -43,13 +50,22 @@ class BaseSink(Opened, ABC):
         UnsupportedError
             If the format does not support a value.
         DsError
-            If the number of values is not that of `.size`.
+            If the number of values is not that of `.size`, the variable was written before, or the file is finished.
         """
+        self._check_open()
         if name not in self.meta or name == ".":
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
         marks = None if self._keeps_marks(name) else Marks.of_type(self.meta[name])
         try:
-            self._write(name, blocks if marks is None else marks.over(blocks))
+            if name in self._begun:
+                raise DsError("written for the second time")
+            self._begun[name] = False
+            seen = blocks if marks is None else marks.over(blocks)
+            counted = self._counted(seen, self.meta[name].get(".size"))
+            self._write(name, counted)
+            for _ in counted:  # a driver may stop after the last expected value
+                pass
+            self._begun[name] = True
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         if marks is not None and (told := marks.told()):
@@ -59,9 +75,45 @@ class BaseSink(Opened, ABC):
         """Return whether the file keeps by which number each missing value of a variable is marked."""
         return False
 
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise DsError("the file is already finished or aborted", path=self.path)
+
+    def _counted(self, blocks: Iterable[Any], size: Sequence[int] | None) -> Iterator[Any]:
+        """Yield blocks, and raise a DsError if they have not as many values as `.size` says."""
+        n, expected = 0, 0 if size is None else math.prod(size)
+        said = f".size {None if size is None else list(size)} says"
+        for block in blocks:
+            n += np.size(block)
+            if n > expected:
+                raise DsError(f"found more values than {said}")
+            yield block
+        if n != expected:
+            raise DsError(f"found {n} values, expected {expected} as {said}")
+
+    def _write_omitted(self) -> None:
+        """Write the variables that were left out, which have no values; see `Sink.write`.
+
+        Raises
+        ------
+        DsError
+            If one of them has values.
+        """
+        for key in self.meta:
+            if key != META and key not in self._begun:
+                self.write(key, ())
+
     @abstractmethod
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write a variable that is in the metadata."""
+        """Write a variable that is in the metadata.
+
+        Parameters
+        ----------
+        name : str
+        blocks : iterable
+            The blocks as `write` got them. Iterating over all of them raises an error if there are not as many values
+            as `.size` says.
+        """
 
 
 class FileSink(BaseSink):
@@ -98,10 +150,15 @@ class FileSink(BaseSink):
         DsError, OSError
             If this fails. Then an existing file of this name is unchanged.
         """
+        self._check_open()
         try:
+            for key, is_complete in self._begun.items():
+                if not is_complete:
+                    raise DsError("writing it failed, so the file cannot be finished", variable=unescape(key))
             with naming(self.path):
                 self._finish()
                 self._target.commit()
+            self._is_open = False
         except DsError as error:
             self.abort()
             raise error.at(path=self.path)
@@ -111,6 +168,7 @@ class FileSink(BaseSink):
 
     def abort(self) -> None:
         """Remove everything that was written."""
+        self._is_open = False
         try:
             self._close()
         finally:
@@ -118,11 +176,37 @@ class FileSink(BaseSink):
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write the remaining data, and close the file."""
+        """Write the remaining data, and close the file. Call `_write_omitted` if all variables must be written."""
 
     @abstractmethod
     def _close(self) -> None:
         """Close everything that is open, finished or not. It may be called again."""
+
+
+def typed_blocks(blocks: Iterable[Any], hint: str | None) -> Iterator[tuple[Any, Type]]:
+    """Yield the blocks of a variable as arrays, each with the ds type that all of them have.
+
+    Parameters
+    ----------
+    blocks : iterable
+    hint : str, optional
+        `.type` of the variable: the type of text in a block without a present value.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no ds type for a block.
+    DsError
+        If a block has another type than the first one.
+    """
+    first: Type | None = None
+    for block in blocks:
+        array = as_array(block)
+        found = type_of(array, hint if first is None else first.name)
+        if first is not None and found is not first:
+            raise DsError(f"found values of type {found.name}, expected {first.name}")
+        first = found
+        yield array, found
 
 
 def count_payloads(array: Any) -> int:

@@ -127,7 +127,7 @@ def test_blocks_of_any_size(ours: list[int], theirs: list[int], changed: list[in
 
 
 def test_positions_beyond_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "STEP", 4)
+    monkeypatch.setattr(values, "BLOCK_LENGTH", 4)
     a = np.zeros(30, "i4")
     b = a.copy()
     b[[7, 22]] = 1, -9

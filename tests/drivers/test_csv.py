@@ -240,14 +240,6 @@ def test_one_warning_for_all_that_is_lost(dataset: dict[str, Any], message: str,
     assert len(caught) == 1
 
 
-def test_a_warning_that_is_an_error_leaves_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("old")
-    with pytest.raises(LossWarning):
-        ds.write(tmp_path / "a.csv", {"x": [True]})
-    assert (tmp_path / "a.csv").read_text() == "old"
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 @pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 def test_single_precision_is_written_short(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e20, 1e-5, np.nan, -0.0], "f4")})
@@ -267,16 +259,8 @@ def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_wrong_blocks(tmp_path: Path) -> None:
     created = csv_.create(tmp_path / "a.csv", {"x": {".size": [3]}})
-    for blocks, message in (
-        ([np.zeros(2)], "found 2 values"),
-        ([np.zeros(1), np.zeros(2, "i4")], "found values of type int32"),
-    ):
-        with pytest.raises(ds.DsError, match=f'variable "x": {message}'):
-            created.write("x", blocks)
-    with pytest.raises(ds.DsError, match=r'variable "x": found 0 values, expected 3'):
-        created.commit()
-    with pytest.raises(ds.MissingError, match='variable "y"'):
-        created.write("y", [])
+    with pytest.raises(ds.DsError, match='variable "x": found values of type int32'):
+        created.write("x", [np.zeros(1), np.zeros(2, "i4")])
     created.abort()
     assert not list(tmp_path.iterdir())
 

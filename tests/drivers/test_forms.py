@@ -22,10 +22,11 @@ from ds_format.many.converting.task import compare
 from ds_format.views.subset import open_subset
 from ds_format.zds.store import ZDSStore
 
+from ..formats import FOR_OTHERS, RECORDS
+
 pytestmark = pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 
-RECORDS = [".msgpack", ".zds"]
-FORMS = [".csv", ".tsv", *RECORDS]
+FORMS = [*FOR_OTHERS, ".tsv"]
 PARENTS = {"units": "degrees_north", "scale_factor": 0.01, "bounds": "lat_bnds"}
 
 

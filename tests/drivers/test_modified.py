@@ -19,10 +19,11 @@ from ds_format.drivers.netcdf.hdf5.source import NetCDF4Values
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.kernels.files import batch, files, portable
 
+from .. import formats
 from .netcdf.files import leave_to_library
 
 N = 1 << 18
-SUFFIXES = ["ds", "nc", "nc4", "h5", "json", "csv", "bpk", "msgpack", "zds", "store"]
+SUFFIXES = [*(suffix[1:] for suffix in formats.SUFFIXES), "nc4", "store"]
 AFTER_OPENING = [suffix for suffix in SUFFIXES if suffix != "json"]
 """All but JSON, of which nothing is read after it was opened."""
 

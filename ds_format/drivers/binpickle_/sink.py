@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ...base.dtypes import TYPES, Type
+from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...binpickle.buffers import BufferWriter, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
@@ -25,12 +25,11 @@ from ...body.body import Body
 from ...body.mapped import mapped
 from ...body.target import naming
 from ...codec.attributes import from_json, to_json
-from ...codec.encode import type_of
 from ...codec.header import PRIVATE
-from ...dataset import META, as_array
+from ...dataset import META
 from ...errors import DsError, VersionError
 from ..base import BLOCK_SIZE, Metadata
-from ..sink import FileSink
+from ..sink import FileSink, typed_blocks
 from ..strings import as_objects, as_text, check_kind
 
 
@@ -200,8 +199,6 @@ class BinPickleSink(FileSink):
         self._writer = BufferWriter(self.path, self._file, align=mappable, version=version)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        if name in self._made:
-            raise DsError("written for the second time")
         size, hint = self.meta[name].get(".size"), self.meta[name].get(".type")
         self._made[name] = None
         self._entries[name][".size"] = None if size is None else list(size)
@@ -260,9 +257,7 @@ class BinPickleSink(FileSink):
         return stored.entry(["ndarray", str(dtype), shape] if self._writer.version == 2 else None)
 
     def _finish(self) -> None:
-        for key in self.meta:
-            if key != META and key not in self._made:
-                self.write(key, ())
+        self._write_omitted()
         self._pickle()
         self._writer.finish(is_mappable=self._mappable)
         self._close()
@@ -318,30 +313,16 @@ class _Views:
 
 
 class _Arrays:
-    """The blocks of a variable as arrays, checked to have the type of the first one and the expected size."""
+    """The blocks of a variable as arrays, of which the first one gives the type."""
 
     def __init__(self, shape: tuple[int, ...], hint: str | None, blocks: Iterable[Any]):
-        self.shape, self._hint, self._rest = shape, hint, iter(blocks)
-        self._first = next(self._rest, None)
-        if self._first is None:
-            raise DsError(f"found no values, expected {math.prod(shape)} as .size {list(shape)} says")
-        self.type: Type = type_of(as_array(self._first), hint)
+        self.shape = shape
+        self._blocks = typed_blocks(blocks, hint)
+        self._first, self.type = next(self._blocks)
 
     def __iter__(self) -> Iterator[Any]:
-        done, total, block = 0, math.prod(self.shape), self._first
-        self._first = None
-        while block is not None:
-            array = as_array(block)
-            found = type_of(array, self.type.name)
-            if found is not self.type:
-                raise DsError(f"found values of type {found.name}, expected {self.type.name}")
-            done += array.size
-            if done > total:
-                raise DsError(f"found more values than .size {list(self.shape)} says")
-            yield array
-            block = next(self._rest, None)
-        if done != total:
-            raise DsError(f"found {done} values, expected {total} as .size {list(self.shape)} says")
+        yield vars(self).pop("_first")  # its memory is free for the next one
+        yield from (array for array, _ in self._blocks)
 
 
 class _Mask:

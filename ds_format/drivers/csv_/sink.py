@@ -15,16 +15,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...base.dtypes import TYPES, Type
+from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...body.target import naming
-from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
-from ...dataset import as_array
 from ...errors import DriverError, DsError, UnsupportedError
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import BLOCK_SIZE, Metadata, warn
-from ..sink import FileSink, count_payloads
+from ..sink import FileSink, count_payloads, typed_blocks
 from .source import DIMENSION, CellColumn, cells_of, delimiter_of
 
 SHOWN = 5
@@ -108,7 +106,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(every[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-STEP = 1 << 14
+BLOCK_LENGTH = 1 << 14
 """Values made text at once."""
 CELLS_IN_MEMORY = 1 << 18
 """Cells in memory while rows are made of columns."""
@@ -166,17 +164,10 @@ class CsvSink(FileSink):
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         places: list[int] = []
         pending: list[str] = []
-        first: Type | None = None
-        done = 0
-        for block in blocks:
-            array = as_array(block).reshape(-1)
-            ds_type = type_of(array, self._hints[name])
-            if first is not None and ds_type is not first:
-                raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
-            first = ds_type
-            done += array.size
-            for start in range(0, array.size, STEP):
-                part = array[start : start + STEP]
+        ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
+        for array, ds_type in typed_blocks(blocks, self._hints[name]):
+            for start in range(0, array.size, BLOCK_LENGTH):
+                part = array.reshape(-1)[start : start + BLOCK_LENGTH]
                 cells = cells_of(part, ds_type)
                 self._columns[name].add(cells)
                 if ds_type.is_string:
@@ -187,12 +178,9 @@ class CsvSink(FileSink):
                 while len(pending) >= self._step:
                     places.append(self._put(pending[: self._step]))
                     del pending[: self._step]
-        if done != self._n:
-            raise DsError(f"found {done} values, expected {self._n} as .size says")
         if pending:
             places.append(self._put(pending))
         self._places[name] = places
-        ds_type = first or TYPES.get(self._hints[name] or "") or TYPES["float64"]
         self._losses.add_type(name, ds_type.name, self._columns[name].type)
 
     def _put(self, cells: list[str]) -> int:
@@ -211,9 +199,7 @@ class CsvSink(FileSink):
             yield from zip(*columns, strict=True)
 
     def _finish(self) -> None:
-        for key in self._keys:
-            if key not in self._places:
-                self.write(key, ())
+        self._write_omitted()
         writer = csv.writer(self._file, delimiter=self._delimiter)
         if self._keys:
             writer.writerow([unescape(key) for key in self._keys])

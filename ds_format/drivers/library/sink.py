@@ -154,7 +154,6 @@ class LibraryWriter(ABC, Generic[Plan]):
 
     def add(self, values: NDArray[Any], guard: Guard) -> None:
         """Write (N, ...) values of the file after those already written, with the library guarded."""
-        self.check_number(len(values))
         start = self.written
         with guard:
             for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
@@ -163,11 +162,6 @@ class LibraryWriter(ABC, Generic[Plan]):
                 part = values[self.written - start : self.written - start + n]
                 self.put(slices, part.reshape([*sizes, *values.shape[1:]]))
                 self.written += n
-
-    def check_number(self, n: int) -> None:
-        """Raise an UnsupportedError if there is no place for `n` more values."""
-        if self.written + n > self.plan.total:
-            raise UnsupportedError(f"found more than {self.plan.total} values")
 
 
 Form = TypeVar("Form")
@@ -201,7 +195,6 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._file: Any = None
-        self._written: dict[str, int] = {}
         try:
             self._plan = self._plan_file()
         except DsError as error:
@@ -247,15 +240,8 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def _close_file(self, file: Any) -> None:
         """Close the file."""
 
-    def _check_open(self) -> None:
-        if self._file is None:
-            raise DsError("the file is already finished or aborted")
-
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        self._check_open()
         plan = self._plan.variables[name]
-        if plan.name in self._written:
-            raise DsError("written for the second time")
         with telling_of_a_full_disk(self._target, self.path):
             form = self._known(plan)
             if form is not None:
@@ -276,17 +262,10 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
             told = writer.finish()
         for message in told:
             warn(message, self.path, plan.name, category=self.category)
-        self._written[plan.name] = writer.written
 
     def _finish(self) -> None:
-        self._check_open()
         with telling_of_a_full_disk(self._target, self.path):
-            for plan in self._plan.variables.values():
-                if plan.name not in self._written:
-                    self._put_all(plan, self._known(plan) or self._survey(plan, ()), ())
-                written = self._written[plan.name]
-                if written != plan.total:
-                    raise UnsupportedError(f"found {written} values, expected {plan.total}", variable=plan.name)
+            self._write_omitted()
             with Guard(DsError, self.path):
                 self._complete()
             self._end()

@@ -162,7 +162,6 @@ class ChunkWriter(NumberSlabWriter):
 
     def add(self, values: NDArray[Any], guard: Guard) -> None:
         """Compress the rows that are complete, and keep the others; see `LibraryWriter.add`."""
-        self.check_number(len(values))
         length, total = self._chunk[0] * self._inner, self.plan.total
         while len(values):
             start = self.written - self.written % length

@@ -104,6 +104,7 @@ class RecordSink(BaseSink):
 
     def commit(self) -> None:
         """Write all records atomically."""
+        self._check_open()
         with self._named():
             self._sink.commit()
             self._source = DsSource(self._written)
@@ -112,6 +113,7 @@ class RecordSink(BaseSink):
 
     def abort(self) -> None:
         """Remove everything that was not committed."""
+        self._is_open = False
         if self._source is not None:
             self._source.close()
         self._sink.abort()

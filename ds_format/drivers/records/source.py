@@ -22,7 +22,7 @@ from .sidecar import Sidecar
 
 CACHE_SIZE = 64 * 1024 * 1024
 """Bytes of variables that are read together, because decoding a record decodes all of it."""
-STEP = 1024
+BLOCK_LENGTH = 1024
 """Limit of records in memory at once."""
 
 
@@ -105,7 +105,7 @@ class RecordSource(Reopened):
     def __init__(self, records: Records, *, skip_unsupported: bool = False):
         self.path = records.path
         self._records = records
-        self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), STEP)
+        self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), BLOCK_LENGTH)
         self._cached: dict[str, Any] = {}
         self._constants: DsSource | None = None
         if records.sidecar is not None:

@@ -16,8 +16,6 @@ import pytest
 import ds_format as ds
 from ds_format import binpickle, drivers
 from ds_format.binpickle.reader import BinPickleFile
-from ds_format.codec.encode import describe
-from ds_format.dataset import arrays_of
 from ds_format.drivers.base import BLOCK_SIZE
 from ds_format.drivers.binpickle_.sink import BinPickleSink
 from ds_format.drivers.binpickle_.source import BinPickleSource
@@ -207,9 +205,6 @@ def test_what_is_read_is_a_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("size", "given", "message"),
     [
-        ([3], [np.zeros(2)], r"found 2 values, expected 3 as .size \[3\] says"),
-        ([3], [np.zeros(2), np.zeros(2)], r"found more values than .size \[3\] says"),
-        ([3], [], "found no values, expected 3"),
         ([2], [np.zeros(1), np.zeros(1, "i4")], "found values of type int32, expected float64"),
         ([2], [np.array(["a"], object), np.array([b"a"], object)], "found values of type str, expected unicode"),
         ([1], [np.array(["\ud800"], object)], "surrogate"),
@@ -221,23 +216,6 @@ def test_blocks_have_to_be_what_was_promised(size: list[int], given: list[Any], 
         sink.write("x", given)
     sink.abort()
     assert not list(tmp_path.iterdir())
-
-
-def test_variables_come_in_any_order_and_once(tmp_path: Path) -> None:
-    data = {"a": np.arange(2), "b": np.array(["x", "y"], object), "c": Masked([1.5, 0], [0, 1]), "d": None}
-    arrays, _ = arrays_of(data)
-    sink = BinPickleSink(tmp_path / "a.bpk", describe(arrays, {}))
-    for key in ("c", "b", "a"):
-        sink.write(key, [arrays[key]])
-    with pytest.raises(ds.DsError, match="second time"):
-        sink.write("a", [arrays["a"]])
-    with pytest.raises(ds.MissingError, match='"e": variable not found'):
-        sink.write("e", [])
-    sink.commit()
-    found = ds.read(tmp_path / "a.bpk")
-    assert list(found) == ["a", "b", "c", "d", "."]
-    assert all(same_data(found[key], data[key]) for key in data)
-    assert binpickle.load(tmp_path / "a.bpk")["c"].tolist() == [1.5, None]
 
 
 def test_times_are_written_in_units_of_choice(tmp_path: Path) -> None:

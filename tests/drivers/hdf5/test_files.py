@@ -178,13 +178,8 @@ def test_nothing_is_left_of_what_failed(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         sink.write("x", failing())
     sink.abort()
-    for blocks, message in {
-        (): "found 0 values, expected 3",
-        (1.5, 2, 3): "float64 that do not fit int32",
-        (1, 2, 3, 4): "more than 3 values",
-    }.items():
-        with pytest.raises(UnsupportedError, match=rf'a\.h5: variable "x": found .*{message.removeprefix("found ")}'):
-            write_all(target, META, {"x": [np.array(blocks)] if blocks else []})
+    with pytest.raises(UnsupportedError, match=r'a\.h5: variable "x": found .*float64 that do not fit int32'):
+        write_all(target, META, {"x": [np.array((1.5, 2, 3))]})
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
 

@@ -200,15 +200,6 @@ def test_python_and_other_numbers_that_fit(tmp_path: Path) -> None:
             back(tmp_path, {"b": var(["n"], [1], "uint8")}, {"b": np.array([bad])})
 
 
-def test_number_of_values(tmp_path: Path) -> None:
-    meta = {"x": var(["n"], [3], "int32", missing=False)}
-    with pytest.raises(UnsupportedError, match='variable "x": found 2 values, expected 3'):
-        back(tmp_path, meta, {"x": np.arange(2, dtype="i4")})
-    with pytest.raises(UnsupportedError, match='variable "x": found more than 3 values'):
-        back(tmp_path, meta, {"x": np.arange(4, dtype="i4")})
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_dimensions_that_contradict(tmp_path: Path) -> None:
     meta = {"x": var(["n"], [3], "int32"), "y": var(["n"], [4], "int32")}
     with pytest.raises(
