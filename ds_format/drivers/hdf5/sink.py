@@ -385,7 +385,8 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write a variable, after those before it that have no data and so are not written, which keeps the order."""
-        self._check_open()
+        if name in self._passed and self._plan.variables[name].shape is None:
+            return
         while name not in self._passed:
             key, plan = next(self._ahead)
             self._passed.add(key)
