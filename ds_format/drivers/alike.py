@@ -10,8 +10,9 @@ remembered in            key                                         skipped if 
 `AlikeFiles`             properties on which merging depends, as     comparing, planning: the values of the file are
                          the header of each format has them          appended to those of the row
 `drivers.ds.alike`       the bytes before the attributes of the      reading the header, except these attributes
-                         dataset, and `.dtypes` in them; or the     or making and comparing the metadata of this entry
-                         entry of the file before, positions aside
+                         dataset, and `.dtypes` in them
+`kernels.header.parser`  the entry of the file before, positions     making and comparing the metadata of this entry
+                         aside
 `kernels.header.memory`  the bytes of an entry, or of its members    reading the entry or these members; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
 `kernels.hdf5`           the bytes of all attributes of an object    reading them; equal bytes give the same object
