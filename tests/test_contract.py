@@ -322,7 +322,7 @@ SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
 def test_a_broken_promise_fails(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     promise, sabotage = SABOTAGES[fault]
     sabotage(monkeypatch)
-    with pytest.raises((AssertionError, AttributeError, DsError, EOFError)):
+    with pytest.raises((AssertionError, AttributeError, pickle.PicklingError, DsError, EOFError)):
         run(promise, tmp_path)
 
 
