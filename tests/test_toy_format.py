@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def python(folder: Path, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(folder / "site"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
