@@ -39,7 +39,7 @@ def read(kind: str, bench: Bench, folder: Path) -> Trial:
 
 
 def write(kind: str, bench: Bench, folder: Path) -> Trial:
-    """Write files that are whole or absent, as ds files, and with netCDF4."""
+    """Write files atomically, as ds files, and with netCDF4."""
     n = -(-bench.sizes.files // SHARE)
     datasets = [station(i, kind) for i in range(n)]
     programs = {OURS: OUR_PROGRAM, NETCDF: WITH_NETCDF4}
