@@ -107,13 +107,12 @@ class StackedValues:
         self._most = max(1, min(MANY_ARRAYS, MANY_VALUES // max(math.prod(size), 1)))
 
     @property
-    def numbers(self) -> bytearray | None:
-        """Buffer to which plain numbers may be appended, in native byte order; None for values of other types.
-
-        Nothing may be appended to it after `append` was called.
-        """
+    def column(self) -> tuple[bytearray | None, bytearray, list[Any] | None] | None:
+        """What `kernels.ds.arrays` may append to, until `append` is called; None for values of other types."""
         self._put_pending()
-        return self._numbers if self._strings is None else None
+        if self._strings is None and self._dtype is None:
+            return None
+        return self._numbers if self._strings is None else None, self._flags, self._strings
 
     def append(self, array: Any) -> None:
         """Append the values of a file: an array or MaskedArray, in native byte order, which does not change."""
@@ -152,8 +151,7 @@ class StackedValues:
         """
         self._put_pending()
         if self._strings is not None:
-            values = np.empty(len(self._strings), object)
-            values[:] = self._strings
+            values = np.fromiter(self._strings, object, len(self._strings))
         else:
             values = np.frombuffer(self._numbers, self._dtype)
         shape = (count, *self._size)

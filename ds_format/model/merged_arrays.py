@@ -158,7 +158,9 @@ def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
     """Return an array of a ds type, filled with 0 or empty strings."""
     ds_type = READ_TYPES[type_name or "float64"]
     if ds_type.is_string:
-        return np.full(shape, b"" if ds_type.name == "str" else "", object)
+        values = np.empty(shape, object)
+        values.fill(b"" if ds_type.name == "str" else "")  # `full` would make each object
+        return values
     return np.zeros(shape, ds_type.code)
 
 

@@ -20,7 +20,7 @@ from ds_format.dataset import Dataset
 from ds_format.drivers.ds import whole
 from ds_format.drivers.ds.whole import KINDS
 from ds_format.errors import DsError
-from ds_format.kernels.ds.arrays import put_arrays, put_file
+from ds_format.kernels.ds.arrays import append_arrays, put_arrays, put_file
 
 from ..same import same_data, same_value
 from ..strategies import datasets, usual_datasets
@@ -121,6 +121,90 @@ def test_wrong_arguments() -> None:
         put_arrays(header, KINDS, data, header.body, True, [], None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         put(header, "text")
+
+
+def append(data: Any, columns: Any) -> list[int]:
+    header = parse_usual(data)[0]  # type: ignore[index]
+    return append_arrays(header, KINDS, data, header.body, columns)
+
+
+def columns_of(header: Any) -> list[Any]:
+    """Return empty columns, one for each variable."""
+    kinds = [KINDS[header.variable(i)[0]] for i in range(len(header.keys))]
+    return [(None, bytearray(), []) if kind in (str, bytes) else (bytearray(), bytearray(), None) for kind in kinds]
+
+
+def state(columns: Any) -> Any:
+    return [[None if part is None else part.copy() for part in column] for column in columns]
+
+
+@given(datasets() | usual_datasets(), st.data())
+def test_columns_are_all_arrays_one_after_another(dataset: dict[str, Any], drawn: st.DataObject) -> None:
+    """This includes files that end too early: nothing is appended if not all arrays can be made."""
+    data = bytearray(ds.dumps(dataset))
+    found = parse_usual(data)
+    if found is None:
+        return
+    header, _ = found
+    if drawn.draw(st.integers(0, 3)) == 0:
+        data = data[: drawn.draw(st.integers(header.body, len(data)))]
+    columns = columns_of(header)
+    if header.is_doubtful_in(len(data) - header.body):
+        assert append(data, columns) == [i for i in range(len(header.keys)) if header.variable(i)[1] is not None]
+        return
+    out, left = put(header, data, share=False)
+    for n in (1, 2, 3):
+        assert [header.keys[i] for i in append(data, columns)] == left
+        for (numbers, flags, strings), array in zip(columns, out.values(), strict=True):
+            if left or array is None:
+                assert not numbers and not flags and not strings
+                continue
+            array = np.ma.asanyarray(array) if isinstance(array, np.ma.MaskedArray) else np.asanyarray(array)
+            values = np.ma.getdata(array)
+            mask = np.ma.getmaskarray(array)
+            if strings is None:
+                assert bytes(numbers) == n * values.tobytes()
+            else:
+                assert strings == n * (values.tolist() if values.ndim == 1 else values.ravel().tolist())
+            assert bytes(flags) == (n * mask.tobytes() if mask.any() else b"")
+
+
+def test_flags_of_values_before_the_first_missing_one() -> None:
+    for array in (np.arange(3.0), np.array([True, False, True]), np.array([b"a", b"b", b"c"], object)):
+        masked = np.ma.MaskedArray(array, [False, True, False])
+        plain, gappy = (bytearray(ds.dumps({"x": data, ".": {}})) for data in (array, masked))
+        columns = columns_of(parse_usual(plain)[0])  # type: ignore[index]
+        for data, flags in ((plain, b""), (gappy, bytes([0, 0, 0, 0, 1, 0])), (plain, bytes([0, 0, 0, 0, 1, 0]))):
+            assert append(data, columns) == []
+            assert bytes(columns[0][1]) == flags
+        assert append(gappy, columns) == []
+        assert bytes(columns[0][1]) == bytes([0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0])
+
+
+def test_text_that_is_not_utf_8_is_left_and_nothing_is_appended() -> None:
+    data = bytearray(ds.dumps({"n": np.arange(2), "s": ["ž", "b"], ".": {}}))
+    data[-3:-1] = b"\xff\xff"
+    columns = columns_of(parse_usual(data)[0])  # type: ignore[index]
+    before = state(columns)
+    assert append(data, columns) == [1]
+    assert state(columns) == before
+    assert append(data, [columns[0], None]) == []
+    assert columns[0][0] == np.arange(2).tobytes()
+
+
+def test_wrong_columns() -> None:
+    header, data = file_of({"x": {".size": [4]}})
+    with pytest.raises(ValueError, match="0 columns for 1 variables"):
+        append(data, [])
+    wrong: list[Any] = [[], (None, bytearray(), []), (b"x", bytearray(), None)]
+    for column in wrong:
+        with pytest.raises((TypeError, IndexError)):
+            append(data, [column])
+    for body in (-1, len(data) + 1):
+        assert append_arrays(header, KINDS, data, body, columns_of(header)) == [0]
+    exported = bytearray()
+    with memoryview(exported), pytest.raises(BufferError):
+        append(data, [(exported, bytearray(), None)])
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: memoryview(data).toreadonly()])

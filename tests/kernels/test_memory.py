@@ -1,26 +1,27 @@
-"""Files in a row: what is compared of their headers, and how their numbers are collected."""
+"""Files in a row: what is compared of their headers."""
 
 from __future__ import annotations
 
 import json
 import sys
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.codec.line import parse_usual
-from ds_format.drivers.ds.alike import SIZES
-from ds_format.kernels.header.header import append_numbers, differing
+from ds_format.codec.line import TYPES_BY_NUMBER, parse_usual
+from ds_format.kernels.header.header import differing
 from ds_format.kernels.header.memory import are_alike, merge_entries
-from ds_format.kernels.header.parser import Model
+from ds_format.kernels.header.parser import Model, Parser
 
 from ..same import same_value
 from ..strategies import json_values
 
 FOREIGN = "b" if sys.byteorder == "little" else "l"
 NATIVE = "l" if FOREIGN == "b" else "b"
+NUMBERS = {ds_type.name: i for i, ds_type in enumerate(TYPES_BY_NUMBER)}
 BODY = np.arange(4, dtype="i4").tobytes()
 
 
@@ -39,60 +40,6 @@ def model(data: bytearray) -> Model:
     line = bytes(data[: data.index(b"\n", 8) + 1])
     own = json.loads(line.partition(b"\n")[2])["."]
     return Model(line, line.index(b'".": ') + 5, own)
-
-
-def append(data: bytearray, targets: list[bytearray | None]) -> list[int]:
-    found = header(data)
-    return append_numbers(found, found.body, data, SIZES, targets)
-
-
-def test_numbers_are_appended_in_native_byte_order() -> None:
-    data = made({
-        "x": {".size": [3]},
-        "s": {".offset": 12, ".endian": FOREIGN},
-        "e": {".size": [0]},
-        "n": {".size": None},
-    })
-    targets = [bytearray(b"...."), bytearray(), bytearray(), bytearray()]
-    for _ in range(50):
-        assert append(data, [*targets]) == []
-    assert targets[0] == b"...." + 50 * BODY[:12]
-    assert np.frombuffer(targets[1], "i4").byteswap().tolist() == [3] * 50
-    assert targets[2] == targets[3] == b""
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {".size": [4], ".offset": 1},
-        {".size": [5]},
-        {".size": [1], ".offset": 10**17},
-        {".size": [1], ".missing": True},
-        {".size": [1], ".type": "bool"},
-        {".size": [1], ".type": "unicode"},
-    ],
-)
-def test_all_or_nothing(entry: Any) -> None:
-    data = made({"x": {".size": [4]}, "y": entry, "z": {".size": [9]}})
-    targets: list[bytearray | None] = [bytearray(), bytearray(), None]
-    assert append(data, targets) == [1]
-    assert [*map(bool, targets)] == [False] * 3
-    assert append(data, [targets[0], None, None]) == []
-    assert bytes(targets[0] or b"") == BODY
-
-
-def test_wrong_arguments() -> None:
-    data = made({"x": {".size": [4]}})
-    with pytest.raises(ValueError, match="0 targets for 1 variables"):
-        append(data, [])
-    for body in (-1, len(data) + 1):
-        with pytest.raises(ValueError, match="body"):
-            append_numbers(header(data), body, data, SIZES, [None])
-    with pytest.raises(TypeError):
-        append(data, [b"x"])  # type: ignore[list-item]
-    exported = bytearray()
-    with memoryview(exported), pytest.raises(BufferError):
-        append(data, [exported])
 
 
 @pytest.mark.parametrize(
@@ -196,3 +143,50 @@ def test_merging_is_updating(left: Any, right: Any) -> None:
     assert list(left) == list(expected)
     assert same_value(left, expected)
     assert same_value(right, before)
+
+
+MEMBERS: dict[str, list[Any]] = {
+    ".size": [[2, 3], [2, 12]],
+    ".dims": [["t", "x"], ["x", "y"]],
+    ".offset": [0, 8, 16, 100, 116],
+    ".len": [0, 8, 16, 24, 160],
+    ".type": ["int32", "float64", "str", "unicode"],
+    ".missing": [False, True],
+    ".endian": ["l", "b"],
+    "units": ["K", "Kelvin"],
+    "note": [1, 12, 1.5, None, ["a"], {}],
+}
+
+
+def change(entry: dict[str, Any], random: Random) -> dict[str, Any]:
+    """Change one member of an entry, which mostly is a position, or add or remove some."""
+    name = random.choice([*40 * [".offset", ".len"], *MEMBERS])
+    if random.random() < 0.02:
+        return {}
+    if random.random() < 0.02:
+        return {key: value for key, value in entry.items() if key != name}
+    return {**entry, name: random.choice(MEMBERS[name])}
+
+
+def parsed(parser: Parser, data: bytes) -> Any:
+    """Return all that a parser says of a header; None if it leaves it."""
+    result = parser.parse(data)
+    if result is None:
+        return None
+    found, meta = result
+    return found.keys, [found.variable(i) for i in range(len(found.keys))], found.is_doubtful, repr(meta)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_parser_that_has_read_others_reads_as_a_new_one(seed: int) -> None:
+    random, parser = Random(seed), Parser(NUMBERS)
+    entries: dict[str, Any] = {}
+    for _ in range(1500):
+        for key in random.sample("xyz", random.choice([0, 1, 2])):
+            for _ in range(random.choice([1, 2])):
+                entries[key] = change(entries.get(key, {}), random)
+        if random.random() < 0.02:
+            entries.pop("x", None)
+        attributes = random.choice([{}, {"a": 1}, {"a": 2, "b": 3}])
+        data = b"ds-1.0\n" + json.dumps({**entries, ".": attributes}).encode() + b"\n"
+        assert parsed(parser, data) == parsed(Parser(NUMBERS), data)

@@ -13,11 +13,11 @@ from ...body.body import MemoryBody
 from ...codec.decode import Decoder
 from ...codec.header import DTYPES as DTYPES_PROPERTY
 from ...codec.layout import locate
-from ...codec.line import TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_usual
+from ...codec.line import Header, find_end, header_of, parse, parse_usual
 from ...dataset import META, as_array
 from ...errors import DsError
-from ...kernels.ds.arrays import put_arrays
-from ...kernels.header.header import Header as Compiled, append_numbers, differing
+from ...kernels.ds.arrays import append_arrays, put_arrays
+from ...kernels.header.header import Header as Compiled, differing
 from ...kernels.header.memory import are_alike, merge_entries
 from ...kernels.header.parser import Model
 from ...model.marks import StoredMarks
@@ -27,8 +27,6 @@ from ..alike import Constant, StackedValues
 from ..base import Metadata, SmallFiles
 from .whole import KINDS, WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
 
-SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in TYPES_BY_NUMBER]
-"""Bytes of a number, by the index of its type in the kernels; 0 for other types."""
 DECIDING_HERE = frozenset((*DECIDING, DTYPES_PROPERTY))
 """Includes `.dtypes`, so that attributes can be converted once, at the end."""
 LAST_MEMBER = b', ".": '
@@ -82,15 +80,19 @@ class DsRow:
         self._once = dict(once)
         self._expect(held)
         self._last = self.entries[META].copy()
-        self._follow(held, compiled, body)
+        self._line = bytes(memoryview(held)[:body]).ljust(body, b"\n")  # the file may end in it
+        self._model = None if compiled is None else self._model_of(held, body)
+        self._followed = compiled
         return self._last
 
     def _choose(self, wanted: Collection[str]) -> None:
         """Set the variables whose values are added, by the kernel and otherwise."""
-        rooms = {key: self._stacks[key].numbers for key in wanted if key in self._stacks}
-        self._rooms = [rooms.get(key) for key in self._header.keys]
-        self._wanted = [i for i, key in enumerate(self._header.keys) if key in rooms]
-        self._others = [i for i in self._wanted if self._rooms[i] is None]
+        stacks = [self._stacks.get(key) if key in wanted else None for key in self._header.keys]
+        self._columns = [
+            None if stack is None or key in self._marks else stack.column
+            for key, stack in zip(self._header.keys, stacks, strict=True)
+        ]
+        self._others = [i for i, stack in enumerate(stacks) if stack is not None and self._columns[i] is None]
 
     def _expect(self, data: bytearray) -> None:
         """Keep the bytes of those variables that are compared with the first file."""
@@ -104,14 +106,11 @@ class DsRow:
                 end = Decoder(var, locate(var, body.size), body).end
                 self._expected[header.keys.index(key)] = bytes(data[header.body + var.offset : header.body + end])
 
-    def _follow(self, data: bytearray, header: Compiled | None, body: int) -> None:
-        """Compare the next file with this one."""
-        self._followed = header
-        self._line = bytes(memoryview(data)[:body]).ljust(body, b"\n")  # the header of the first file may end with it
-        last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
-        self._model = None
-        if header is not None:
-            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, self._last)
+    def _model_of(self, data: bytearray, body: int) -> Model:
+        """Return what the header of the next file is compared with."""
+        line = bytes(memoryview(data)[:body])
+        last = line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
+        return Model(line, last if last >= len(LAST_MEMBER) else 0, self._last)
 
     def take(self, path: Location, held: bytearray) -> dict[str, Any] | None:
         """Add a file; see `drivers.base.FileRow`."""
@@ -139,12 +138,17 @@ class DsRow:
         except DsError:
             self._known.clear()
             raise
-        merge_entries(before, entries)
+        self._last = entries.pop(META)  # which `AlikeFiles` merges
+        if entries:
+            del before[META]
+            merge_entries(before, entries)
         missing = header.missing()
         if missing != self._missing:
             self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
-        self._last = entries[META]
-        self._follow(held, header, header.body)
+        # variables of other sizes make all headers differ, which one that was parsed shows
+        is_moved = self._followed is None or not header.has_offsets_of(self._followed)
+        self._model = None if is_moved else self._model_of(held, header.body)
+        self._followed = header
         return self._last
 
     def _add(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
@@ -155,23 +159,25 @@ class DsRow:
 
     def _append(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
         """Add all requested values of a file, or none."""
-        left: list[int] = []
         try:
-            if header is not None and _is_sure(header, data, body):
-                arrays = self._decode(data, header, body, self._others)
-                if left := append_numbers(header, body, data, SIZES, self._rooms):
-                    arrays |= self._decode(data, header, body, left)
-                    rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
-                    append_numbers(header, body, data, SIZES, rooms)
-            else:
-                arrays = self._decode(data, header, body, self._wanted)
+            arrays = self._decode(data, header, body, self._others) if self._others else {}
+            left = self._append_arrays(data, header, body)
+            if left:
+                arrays |= self._decode(data, header, body, left)
+                # of later files neither, as their values have to follow these
+                self._columns = [None if i in left else column for i, column in enumerate(self._columns)]
+                self._others += left
+                self._append_arrays(data, header, body)
         except DsError as error:
             raise error.at(path=path)
         for key, array in arrays.items():
             self._stacks[key].append(array)
-        for i in left:  # probably not of later files, either
-            self._rooms[i] = None
-        self._others += left
+
+    def _append_arrays(self, data: bytearray, header: Compiled | None, body: int) -> list[int]:
+        """Add the values that the kernel makes, and return no positions, or return those of others."""
+        if header is not None:
+            return append_arrays(header, KINDS, data, body, self._columns)
+        return [i for i, column in enumerate(self._columns) if column is not None]
 
     def _compare(self, path: Location, data: bytearray, header: Compiled | None, body: int) -> None:
         """Compare the variables of which only the first value is kept."""

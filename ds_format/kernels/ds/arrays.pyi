@@ -13,6 +13,13 @@ def put_arrays(
     out: dict[str, Any],
     numbers: list[int] | None,
 ) -> tuple[list[str], list[str]]: ...
+def append_arrays(
+    header: Header,
+    kinds: list[Any],
+    data: Any,
+    body: int,
+    columns: list[tuple[bytearray | None, bytearray, list[Any] | None] | None],
+) -> list[int]: ...
 def put_file(
     parser: Parser,
     typed: Callable[[dict[str, Any]], dict[str, Any]],

@@ -5,21 +5,17 @@ that module: `Unusual` is raised.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_SetItem
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
-from ..common.words cimport LITTLE_HOST
 from ..json.decode cimport Names, Text, expect, next_byte, take_count, take_key, take_string, take_value
 
 from ..json.decode import Unusual
 
 cdef extern from "Python.h":
-    ctypedef struct PyByteArrayObject:
-        Py_ssize_t ob_alloc
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
@@ -76,6 +72,16 @@ cdef class Header:
         """Return for each variable whether it has a mask."""
         return [self.variables[i].missing for i in range(len(self.keys))]
 
+    def has_offsets_of(self, Header other not None):
+        """Return whether all variables begin where those of another header do."""
+        cdef Py_ssize_t i, n = len(self.keys)
+        if len(other.keys) != n:
+            return False
+        for i in range(n):
+            if self.variables[i].offset != other.variables[i].offset:
+                return False
+        return True
+
     cdef Variable* new_variable(self, Py_ssize_t i) except NULL:
         """Return the memory of the next variable, whose number is `i`."""
         if i == self.variables_capacity:
@@ -100,82 +106,6 @@ cdef void* _grown(void* old, size_t size) except NULL:
     if memory == NULL:
         raise MemoryError
     return memory
-
-
-cdef void _copy(char* target, const char* source, Py_ssize_t n, Py_ssize_t size, bint swapped) noexcept nogil:
-    """Copy `n` values of `size` bytes, in the other byte order if `swapped`."""
-    cdef Py_ssize_t i, k
-    if not swapped:
-        memcpy(target, source, n * size)
-        return
-    for i in range(n):
-        for k in range(size):
-            target[i * size + k] = source[(i + 1) * size - 1 - k]
-
-
-cdef char* _extended(bytearray target, Py_ssize_t size) except NULL:
-    """Extend a bytearray by `size` bytes, and return a pointer to them."""
-    cdef Py_ssize_t before = PyByteArray_GET_SIZE(target)
-    if before + size >= (<PyByteArrayObject*> target).ob_alloc:
-        PyByteArray_Resize(target, 2 * (before + size))  # Python would grow it by an eighth, and move it more often
-    PyByteArray_Resize(target, before + size)
-    return PyByteArray_AS_STRING(target) + before
-
-
-def append_numbers(Header header not None, Py_ssize_t body, data not None, list sizes not None, list targets not None):
-    """Append the numbers of a file to those of other files, in native byte order.
-
-    Parameters
-    ----------
-    header : Header
-        The header of the file, or one that differs from it only in attributes of the dataset.
-    body : int
-        Start of its body, in bytes from its start.
-    data : buffer
-        The whole file.
-    sizes : list of int
-        Bytes of a value, by the number of its type; 0: not a number.
-    targets : list of bytearray or None
-        For each variable of the header, the bytearray to which its values are appended. None: they are not requested.
-
-    Returns
-    -------
-    list of int
-        The requested variables that are not numbers, have a mask, or are not within the file. If the list is not empty,
-        nothing was appended.
-    """
-    cdef Py_buffer view
-    cdef list unsuitable = []
-    cdef Variable* var
-    cdef Py_ssize_t i, size, body_size
-    if len(targets) != len(header.keys):
-        raise ValueError(f"{len(targets)} targets for {len(header.keys)} variables")
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        body_size = view.len - body
-        if body < 0 or body_size < 0:
-            raise ValueError(f"body: found {body}, expected at most {view.len}")
-        for i in range(len(targets)):
-            var = &header.variables[i]
-            if targets[i] is None or var.ndim < 0 or var.n == 0:
-                continue
-            size = sizes[var.type]
-            if size <= 0 or var.missing or var.offset > body_size or var.n > (body_size - var.offset) // size:
-                unsuitable.append(i)
-        if unsuitable:
-            return unsuitable
-        for i in range(len(targets)):
-            var = &header.variables[i]
-            if targets[i] is None or var.ndim < 0 or var.n == 0:
-                continue
-            target, size = <bytearray?> targets[i], sizes[var.type]
-            _copy(
-                _extended(target, var.n * size), <const char*> view.buf + body + var.offset, var.n, size,
-                size > 1 and var.big == LITTLE_HOST
-            )
-        return unsuitable
-    finally:
-        PyBuffer_Release(&view)
 
 
 def differing(Header first not None, list expected not None, Header header not None, data not None, Py_ssize_t body):

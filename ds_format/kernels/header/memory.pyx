@@ -47,6 +47,16 @@ cdef uint64_t _hash(const uint8_t* text, Py_ssize_t size) noexcept:
     return (hash ^ word) * 0x9E3779B97F4A7C15u
 
 
+cdef Py_ssize_t _common(const uint8_t* text, const uint8_t* other, Py_ssize_t size) noexcept nogil:
+    """Return how many of the first bytes are equal."""
+    cdef Py_ssize_t i = 0
+    while size - i >= 8 and load_u64(text + i, False) == load_u64(other + i, False):
+        i += 8
+    while i < size and text[i] == other[i]:
+        i += 1
+    return i
+
+
 cdef object _copied(object value):
     """Return a deep copy of a value of metadata."""
     if type(value) is dict:
@@ -152,40 +162,51 @@ cdef class Template:
     cdef object follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested):
         """Take an entry with the same members in the same order, whose values may differ; None for any other entry.
 
-        Return its metadata, or the template if these are the same.
+        Return its metadata, or the template if these are the same. Positions of this entry become those of the
+        template where their text has the same size.
         """
         cdef dict meta = None
         cdef Member* member
         cdef const uint8_t* start
         cdef uint64_t hash
-        cdef uint8_t c
-        cdef int i, property
-        if self.n == 0 or not follows(t, self.text, self.members[0].start) or next_byte(t) == b"}":
+        cdef Py_ssize_t at = 0, same  # position in the text of this entry that corresponds to `t.p`
+        cdef int i = 0, property
+        if self.n == 0:
             return None
         self.put(header, var)
-        for i in range(self.n):
-            if i > 0:
-                if next_byte(t) != b",":
-                    return None
-                t.p += 1
-                next_byte(t)
+        while True:
+            same = _common(t.p, self.text + at, min(t.end - t.p, self.size - at))
+            while i < self.n and self.members[i].stop - at < same:  # a number may go on behind its last equal digit
+                i += 1
+            if i == self.n:
+                t.p += self.members[i - 1].stop - at
+                break
             member = &self.members[i]
-            start = t.p
-            if follows(t, self.text + member.start, member.stop - member.start):
-                c = next_byte(t)
-                if c == b"," or c == b"}":  # otherwise, a number has another digit
-                    continue
-                t.p = start
+            if same < member.start - at:
+                return None
+            start = t.p = t.p + member.start - at
+            if next_byte(t) == b"}":
+                return None
             name = take_name(t, table, self.key != ".", &property)
             if property != member.property or name != self.names[i]:
                 return None
             if meta is None and not property & POSITIONS:
                 meta = self.meta.copy() if is_requested else {}
             take_member(t, table, property, name, header, var, meta)
-            hash = _hash(start, t.p - start)
-            member.repeats = member.repeats + 1 if hash == member.other else 0
-            member.other = hash
-            self.is_stale |= member.repeats >= (MANY if property & POSITIONS else 1)
+            if property & POSITIONS and t.p - start == member.stop - member.start:
+                memcpy(self.text + member.start, start, t.p - start)
+                if property == OFFSET:
+                    self.var.offset = var.offset
+                else:
+                    self.var.length = var.length
+            else:
+                hash = _hash(start, t.p - start)
+                member.repeats = member.repeats + 1 if hash == member.other else 0
+                member.other = hash
+                self.is_stale |= member.repeats >= (MANY if property & POSITIONS else 1)
+            i, at = i + 1, member.stop
+            if i == self.n:
+                break
         if next_byte(t) != b"}":
             return None
         t.p += 1
