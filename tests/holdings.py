@@ -200,6 +200,8 @@ def netcdf(dataset: dict[str, Any]) -> Passage:
                 passage.dataset["."][key][escape(attribute)] = of_variable(value, array.dtype.newbyteorder("="))
         if array is not None and array.dtype.kind == "O":
             put_strings(passage, name, array)
+        elif array is not None and array.dtype.str[1:] == "f2":
+            passage.errors.append(Loss(name, "NetCDF has no type float16"))
         elif array is not None:
             put_numbers(passage, key, name, array)
     return passage

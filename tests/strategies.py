@@ -9,9 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from ds_format.base.dtypes import TYPES
 from ds_format.base.text import escape
 
-NUMBERS = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+NUMBERS = tuple(row.code for row in TYPES.values() if row.is_number)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = st.one_of(st.sampled_from(["x", "y", "time", ".hidden", "\\back", "\\.both", "ž", ""]), texts)
@@ -61,7 +62,7 @@ json_values = st.recursive(
     max_leaves=5,
 )
 numpy_scalars = st.one_of(
-    *(hnp.from_dtype(np.dtype(code)) for code in (*NUMBERS, "f2", "?")),
+    *(hnp.from_dtype(np.dtype(code)) for code in (*NUMBERS, "?")),
 )
 numpy_arrays = st.sampled_from([*NUMBERS, "?"]).flatmap(
     lambda code: hnp.arrays(np.dtype(code), hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=3))

@@ -20,7 +20,6 @@ from .holdings import HOLDINGS
 from .numpy_versions import NUMPY_2
 
 UNSUPPORTED = {
-    "half": np.zeros(2, "f2"),
     "long": np.zeros(2, "g"),
     "complex": np.zeros(2, "c8"),
     "date": np.array([1], "M8[ps]"),

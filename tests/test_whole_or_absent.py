@@ -273,9 +273,7 @@ def test_a_reader_sees_whole_files_only(tmp_path: Path) -> None:
     assert seen <= {10, 3000}
 
 
-@pytest.mark.parametrize(
-    "data", [np.float16(1), 1j, np.timedelta64(3, "M"), [1, "a"], [[1], [1, 2]], object(), 1 << 64]
-)
+@pytest.mark.parametrize("data", [1j, np.timedelta64(3, "M"), [1, "a"], [[1], [1, 2]], object(), 1 << 64])
 def test_what_cannot_be_held_leaves_the_old_output(data: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.ds"
     path.write_bytes(b"old")

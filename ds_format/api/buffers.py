@@ -56,7 +56,7 @@ def dumps(d: Any, *, format: str = "ds", **options: Unpack[DumpOptions]) -> byte
     for name in drivers.FILE & options.keys():
         raise DriverError(f"{name}: an option for files, which bytes in memory do not have")
     known = drivers.FORMATS.get(format) if type(d) in (dict, Dataset) else None
-    if known is not None and (fast := drivers.load(known).dumps) is not None:
+    if known is not None and not drivers.CODED & options.keys() and (fast := drivers.load(known).dumps) is not None:
         return fast(
             *prepared(without_xarray(d)), **(drivers.creation_options(known, "<bytes>", options) if options else {})
         )

@@ -110,8 +110,8 @@ class Output(NamedTuple):
 
     @property
     def writer(self) -> Callable[..., None] | None:
-        """The function that writes a file of the format in one step, if it has one; see `Driver.write`."""
-        return drivers.load(self.format).write
+        """The function that writes a file of the format in one step, if it can; see `Driver.write`."""
+        return None if drivers.CODED & self.options.keys() else drivers.load(self.format).write
 
     def creation_options(self) -> dict[str, Any]:
         """Return the options for it; errors as of `drivers.creation_options`."""

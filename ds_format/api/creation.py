@@ -19,12 +19,15 @@ from ..drivers.base import BLOCK_SIZE, Entries, Metadata, Sink, block_slices
 from ..errors import DriverError, DsError, UnsupportedError
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
+from ..model.missing import VALUE_ATTRIBUTES
 from ..timeaxis import JD_CALENDAR, JD_UNITS, claims_time, from_julian, to_iso
 from ..timeaxis.units import decode
 from ..views.subset import Path
 
-CODED = ("times", "time_units", "calendar")
-"""Options for the encoding of times. They are not passed to the format."""
+CODED = ("times", "time_units", "calendar", "widen")
+"""Options for the encoding of values. They are not passed to the format."""
+WIDER = {"float16": "float32"}
+"""Types that some programs lack, and those that hold their values."""
 OF_TEXT = ("standard", "proleptic_gregorian", "tai")
 """Calendars in which readers of text expect present dates. Text of any other one keeps the attribute."""
 
@@ -59,8 +62,8 @@ def create_sink(
         See `Coding`.
     **options
         `time_units` and `calendar`, as in CF: units and calendar for variables of time. By default these are Julian
-        dates in the proleptic Gregorian calendar. `times="iso"` writes all times as text in ISO 8601. All other options
-        are passed to the format.
+        dates in the proleptic Gregorian calendar. `times="iso"` writes all times as text in ISO 8601. `widen=True`
+        writes float16 as float32. All other options are passed to the format.
 
     Raises
     ------
@@ -96,7 +99,7 @@ class Coding:
     whole : Entries, optional
         Metadata of the file that they are a part of. Bounds have packing, units and calendar from their coordinate,
         even if the part does not include it.
-    times, time_units, calendar : str, optional
+    times, time_units, calendar, widen : str or bool, optional
         As `create_sink`.
 
     Attributes
@@ -123,6 +126,7 @@ class Coding:
         times: str | None = None,
         time_units: str | None = None,
         calendar: str | None = None,
+        widen: bool | None = None,
     ):
         self.meta = meta
         self.steps: dict[str, list[Callable[[Any], Any]]] = {}
@@ -136,6 +140,8 @@ class Coding:
             self._write_as_text(whole or {})
         else:
             self._write_as_numbers(format, time_units or JD_UNITS, calendar or JD_CALENDAR)
+        if widen:
+            self._widen()
 
     def blocks(self, key: str, blocks: Iterable[Any], path: str | None = None) -> Iterator[Any]:
         """Yield blocks of a variable as they are stored.
@@ -213,6 +219,14 @@ class Coding:
                 stored[".missing"] = True  # NaN is no time
             self._add(key, stored, partial(_iso, units=units, calendar=calendar))
 
+    def _widen(self) -> None:
+        for key, entry in self.meta.items():
+            name = WIDER.get(entry.get(".type") or "")
+            if name is not None and entry.get(".size") is not None:
+                widened = partial(_widened, dtype=np.dtype(TYPES[name].code))
+                attributes = {each: widened(entry[each]) for each in VALUE_ATTRIBUTES if each in entry}
+                self._add(key, {**entry, **attributes, ".type": name}, widened)
+
 
 def check_times(times: str, time_units: str | None = None, calendar: str | None = None) -> None:
     """Check the options for the encoding of times.
@@ -243,6 +257,11 @@ def _counted(block: Any, units: str, calendar: str) -> Any:
     if np.asarray(np.ma.getdata(block)).dtype.kind not in "fiu":
         raise UnsupportedError("found values that are no numbers, expected Julian dates")
     return from_julian(block, units, calendar)
+
+
+def _widened(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return floats of NumPy in a wider type, and anything else as it is. Masks are kept."""
+    return value.astype(dtype) if isinstance(value, (np.floating, np.ndarray)) and value.dtype.kind == "f" else value
 
 
 def _iso(block: Any, units: Any, calendar: Any) -> Any:

@@ -302,7 +302,7 @@ def prepared(d: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping
 
 def write_as(format: drivers.Format, filename: Path, d: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Write a dataset to a file of a format; see `write`."""
-    write = drivers.load(format).write
+    write = None if drivers.CODED & options.keys() else drivers.load(format).write
     try:
         arrays, given = prepared(d)
         if write is not None:

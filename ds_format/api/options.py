@@ -62,6 +62,8 @@ class FormatOptions(TypedDict, total=False):
     times: Literal["iso"]
     version: str | int
     checksum: bool
+    widen: bool
+    """For ds and NetCDF files."""
     delimiter: str
     """For CSV files."""
     mappable: bool

@@ -88,6 +88,9 @@ def write(
         checksum : bool
             Add checksums of the header and of each variable to a ds file. `ds_format.verify` and `ds_format.read` with
             `verify=True` compare them.
+        widen : bool
+            Write float16 as float32, for programs that lack this type. For ds files, and for NetCDF files, where it is
+            an error otherwise.
         compression : str
             For NetCDF files: `zlib`, `zstd`, `bzip2`, `szip`, `blosc_lz`, `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`,
             `blosc_zstd`, or `none`. For HDF5 files: `gzip` or `lzf`.

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "FLOAT16",
     "HDF5",
     "MAX_COUNT",
     "NETCDF",
@@ -63,6 +62,7 @@ def _row(name: str, code: str, bits: int, ordered: bool) -> Type:
 TYPES: dict[str, Type] = {
     row.name: row
     for row in (
+        _row("float16", "f2", 16, True),
         _row("float32", "f4", 32, True),
         _row("float64", "f8", 64, True),
         _row("int8", "i1", 8, False),
@@ -79,12 +79,6 @@ TYPES: dict[str, Type] = {
     )
 }
 """The types of ds-1.0, by name."""
-
-FLOAT16 = _row("float16", "f2", 16, True)
-"""Found only in files of the 2.0.1 layout. ds-1.0 does not have this type."""
-
-READ_TYPES = {**TYPES, FLOAT16.name: FLOAT16}
-"""The types that a variable of a file can have, by name."""
 
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
@@ -113,7 +107,7 @@ class TypedNumbers:
 
     def __init__(self, values: Any, code: str):
         self.values = values
-        self.dtype = FLOAT16 if code == FLOAT16.code else TYPE_OF_CODE[code]
+        self.dtype = TYPE_OF_CODE[code]
 
     def tolist(self) -> Any:
         """Return a list of numbers, or one number."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..base.dtypes import TYPES
 from ..base.text import hint
 from ..errors import is_address, plain_name, plain_path
 from . import pst
@@ -17,6 +18,10 @@ Kind = Callable[[str, Any], Any]
 
 Index = int | list[int] | list[bool]
 """A position, which removes its dimension; or a list of positions or booleans, which keeps it."""
+
+
+TYPE_NAMES = ", ".join(TYPES).replace(", str,", ", str (bytes)").replace("(bytes) unicode", "(bytes) or unicode (text)")
+"""The types of variables, in words."""
 
 
 class UsageError(Exception):

@@ -21,7 +21,18 @@ from ..drivers.base import BLOCK_SIZE, STRING_SIZE, block_slices
 from ..errors import DsError, UnsupportedError
 from ..views.subset import Subset, item_size, memory_size, open_subset
 from . import lookup, pst
-from .arguments import ArgumentError, Command, Request, UsageError, is_none, lacking, name_or_none, text, texts
+from .arguments import (
+    TYPE_NAMES,
+    ArgumentError,
+    Command,
+    Request,
+    UsageError,
+    is_none,
+    lacking,
+    name_or_none,
+    text,
+    texts,
+)
 from .lookup import Changer, not_found
 from .select_ import WRITTEN, are_times_converted, check_files, reading, with_options, writing
 
@@ -463,8 +474,8 @@ COMMANDS = {
             (
                 "TYPE",
                 (
-                    "float32, float64, int8 to int64, uint8 to uint64, bool, str (bytes) or unicode (text). Values are "
-                    "converted. A value that does not fit is an error. With none, the type follows from the data."
+                    f"{TYPE_NAMES}. Values are converted. A value that does not fit is an error. With none, the type "
+                    "follows from the data."
                 ),
             ),
             (

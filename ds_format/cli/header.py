@@ -5,7 +5,7 @@ from typing import Any
 
 from ..base.text import escape
 from . import lookup
-from .arguments import Command, Option, Request, names
+from .arguments import TYPE_NAMES, Command, Option, Request, names
 from .lookup import ONE_VARIABLE, Finder, not_found
 
 
@@ -209,8 +209,8 @@ COMMANDS = {
     ),
     "type": Command(
         usage=("ds type [OPTIONS] VAR [--] INPUT",),
-        about="Prints the type of the values of a variable: float32, float64, int8 to int64, uint8 to uint64, bool, "
-        "str (bytes) or unicode (text). Prints an empty line if the type is unknown.",
+        about=f"Prints the type of the values of a variable: {TYPE_NAMES}. Prints an empty line if the type is "
+        "unknown.",
         arguments=ONE_VARIABLE,
         options=(),
         examples=(

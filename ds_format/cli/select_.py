@@ -55,7 +55,8 @@ LAYOUT = Option(
     choice("1.0", "2.0.1"),
 )
 CHECKSUM = Option("checksum", "Whether a ds file gets checksums, which `ds verify` compares.", "true | false", boolean)
-WRITTEN = (LAYOUT, CHECKSUM)
+WIDEN = Option("widen", "Write float16 as float32 in ds and NetCDF files. NetCDF lacks float16.")
+WRITTEN = (LAYOUT, CHECKSUM, WIDEN)
 """Options of commands that write datasets."""
 
 
@@ -148,6 +149,9 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options}
     if found:
         drivers.check_creation(drivers.find(target), target, found, every)
+    if request.flag("widen"):
+        drivers.check_creation(drivers.find(target), target, ("widen",), every)
+        found["widen"] = True
     if "times" in found:
         check_times(**{name: found[name] for name in (*TIMES, "times") if name in found})
     for name, argument in (("layout", "version"), ("checksum", "checksum")):

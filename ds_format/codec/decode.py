@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..base.dtypes import TYPES
 from ..base.threads import each
 from ..body.body import Body, MemoryBody
 from ..errors import FormatError, TruncatedError
@@ -32,7 +33,7 @@ PIECE = 1 << 16
 CACHED_SIZE = 32 << 20
 """Bytes of a mask, or of lengths, that a decoder keeps: those of 268 million values, or of 4 million strings."""
 
-DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
+DTYPES = {row.code: np.dtype(row.code) for row in TYPES.values()}
 
 
 def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:

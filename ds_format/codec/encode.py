@@ -69,7 +69,8 @@ def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
         return _type_of_objects(array, hint)
     names = array.dtype.names
     found = array.dtype if names is None else f"fields {', '.join(names)}"
-    raise UnsupportedError(f"dtype: found {found}, expected float32, float64, an integer, bool or strings")
+    floats = ", ".join(name for name, row in TYPES.items() if row.code[0] == "f")
+    raise UnsupportedError(f"dtype: found {found}, expected {floats}, an integer, bool or strings")
 
 
 def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:

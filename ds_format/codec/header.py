@@ -16,7 +16,7 @@ import math
 import sys
 from typing import Any, NamedTuple
 
-from ..base.dtypes import FLOAT16, TYPES, Type
+from ..base.dtypes import TYPES, Type
 from ..errors import FormatError
 
 VERSIONS = ("1.0", "2.0.1")
@@ -138,8 +138,6 @@ def _sized_type(name: Any, entry: Entry, version: str) -> Type:
     if version == "2.0.1" and name in ("float", "int", "uint"):
         bits = entry.get(".dsize")
         full_name = f"{name}{bits}"
-        if full_name == FLOAT16.name:
-            return FLOAT16
         if type(bits) is int and full_name in TYPES:
             return TYPES[full_name]
         raise wrong(".dsize", bits, f"the number of bits of a supported {name}")

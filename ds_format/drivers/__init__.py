@@ -18,7 +18,7 @@ from ..body import NO_FILE, Address, Location, absolute, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
-from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
+from .formats import BUILT_IN, CODED, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 
 if TYPE_CHECKING:
     from .base import Metadata, Origin, SmallFiles, Source
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN",
     "BY_SUFFIX",
+    "CODED",
     "FILE",
     "FORMATS",
     "RECORDS",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..body import Location
 from ..body.stamp import Stamp
 from ..errors import DsError, DsWarning, UnsupportedError
@@ -334,7 +334,7 @@ class SmallFiles(NamedTuple):
 
 def value_size(type_name: str | None) -> int:
     """Return the size of one value in memory, in bytes; an estimate for strings and unknown types."""
-    ds_type = READ_TYPES.get(type_name or "")
+    ds_type = TYPES.get(type_name or "")
     return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
 
 

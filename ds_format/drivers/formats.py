@@ -25,6 +25,8 @@ FILE = frozenset({"atomic", "durable"})
 """Options of a format whose data are one file: the way in which it is written."""
 TIMES = frozenset({"time_units", "calendar"})
 """Options of a format without a representation of times."""
+CODED = frozenset({"widen"})
+"""Options of a format that other programs read which lack types of ds: values get a wider type."""
 STORAGE = frozenset({"bits", "chunks", "compression", "digits", "encoding", "level", "shuffle"})
 """Options of NetCDF files: the storage of variables."""
 TEXT_TIMES = frozenset({"times"})
@@ -378,7 +380,7 @@ BUILT_IN = {
             recognises=_is_older_ds,
             small=_small_ds,
             options=frozenset({"mmap", "strings", "verify"}),
-            creation=FILE | {"checksum", "version"},
+            creation=FILE | CODED | {"checksum", "version"},
             is_exact=True,
             is_positioned=True,
         ),
@@ -406,7 +408,7 @@ BUILT_IN = {
             recognises=_is_netcdf4,
             small=_small_netcdf,
             options=frozenset({"skip_unsupported", "structured"}),
-            creation=FILE | TIMES | STORAGE | {"format"},
+            creation=FILE | TIMES | CODED | STORAGE | {"format"},
             variants=frozenset({
                 *("NETCDF4", "NETCDF4_CLASSIC"),
                 *("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"),

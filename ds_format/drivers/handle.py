@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Address, Opened, open_file, path_text
 from ..body.body import Body, FileBody
@@ -35,7 +35,7 @@ class Indexed:
     @property
     def dtype(self: Handle) -> np.dtype[Any]:
         """Type of the arrays that are read; object for text and byte strings."""
-        return np.dtype(READ_TYPES[self.type or "float64"].code)
+        return np.dtype(TYPES[self.type or "float64"].code)
 
     @property
     def ndim(self: Handle) -> int:

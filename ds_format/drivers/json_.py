@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import signatures
+from ..base.decimals import NARROW, shortest
 from ..base.dtypes import TYPES, Type
 from ..base.integers import exact_array
 from ..base.text import escape, unescape
@@ -151,7 +152,7 @@ def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -
         mask = np.fromiter((value is None for value in source.flat), np.bool_, source.size).reshape(shape)
         source[mask] = "" if ds_type.is_string else 0
     try:
-        values: NDArray[Any] = exact_array(source, ds_type.code) if ds_type.code != "f4" else _single(source)
+        values: NDArray[Any] = (_narrow if ds_type.name in NARROW else exact_array)(source, ds_type.code)
         if ds_type.code[0] == "f" and int in kinds:
             _check_integers(data, shape, values.dtype)
         if ds_type.name == "str":
@@ -162,10 +163,10 @@ def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -
     return values if mask is None else np.ma.MaskedArray(values, mask, copy=False)
 
 
-def _single(source: Any) -> NDArray[np.float32]:
+def _narrow(source: Any, code: str) -> NDArray[Any]:
     doubles = np.array(source, "f8")
     with np.errstate(over="ignore"):
-        values = doubles.astype("f4")
+        values: NDArray[Any] = doubles.astype(code)
     if (np.isinf(values) & np.isfinite(doubles)).any():
         raise OverflowError
     return values
@@ -440,20 +441,9 @@ def _values(array: NDArray[Any]) -> list[Any]:
     if data.dtype.kind in "OSUT":
         texts: list[Any] = as_text(array, "surrogateescape").tolist()
         return texts
-    if data.dtype.kind == "f" and data.dtype.itemsize == 4:
-        data = _shortest(data)
+    data = shortest(data)
     if mask is not np.ma.nomask and mask.any():
         data = data.astype(object)
         data[mask] = None
     lists: list[Any] = data.tolist()
     return lists
-
-
-def _shortest(data: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the doubles whose text is the shortest that gives back the same single-precision numbers."""
-    data = data.astype("f4")
-    doubles = data.astype("U").astype("f8")
-    with np.errstate(over="ignore"):
-        wrong = doubles.astype("f4") != data
-    doubles[wrong] = data[wrong]
-    return doubles

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Location
 from ..codec.encode import describe
@@ -260,7 +260,7 @@ class Concatenation:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the arrays that are read; object for text and byte strings."""
-        return np.dtype(READ_TYPES[self.type].code)
+        return np.dtype(TYPES[self.type].code)
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Return the variable, or the part selected by an index; see `drivers.base.Source.read`.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import modes
+from ..base.dtypes import TYPES
 from ..base.text import hint, unescape
 from ..body import Location, path_text
 from ..body.locating import kept_after
@@ -35,7 +36,7 @@ KEPT = (*DECIDING, ".missing")
 """Properties that are kept for a variable of each file except the first."""
 BUT_SIZE = frozenset(KEPT) - {".size"}
 ABSENT: dict[str, Any] = {".size": None}
-FLOATS = frozenset(("float32", "float64"))
+FLOATS = frozenset(name for name, row in TYPES.items() if row.code[0] == "f")
 """Types whose values become float64 if files differ in them."""
 
 

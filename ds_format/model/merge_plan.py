@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import timeaxis
 from ..base import modes
-from ..base.dtypes import NETCDF, READ_TYPES, RECORDS
+from ..base.dtypes import NETCDF, RECORDS, TYPES
 from ..base.text import escape, on_one_line, unescape
 from ..dataset import META, dims
 from ..errors import UnsupportedError
@@ -43,7 +43,7 @@ def merged_type(key: str, names: Sequence[str | None]) -> str:
     kinds = dict.fromkeys("float64" if name is None else name for name in names)
     if len(kinds) == 1:
         return next(iter(kinds))
-    types = [READ_TYPES[name] for name in kinds]
+    types = [TYPES[name] for name in kinds]
     if any(ds_type.is_string for ds_type in types):
         raise UnsupportedError(
             f"found values of types {', '.join(kinds)}, which have no common type", variable=unescape(key)

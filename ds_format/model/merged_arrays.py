@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..dataset import META, Dataset, as_masked
 from .constants import Constants
 from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
@@ -48,7 +48,7 @@ def assemble(
     merged = Dataset(filler.arrays())
     if masks:
         for plan in plans:
-            is_string = READ_TYPES[plan.type or "float64"].is_string
+            is_string = TYPES[plan.type or "float64"].is_string
             if plan.shape is not None and plan.way is not Way.FIRST and not is_string:
                 array = merged[plan.key]
                 merged[plan.key] = np.ma.MaskedArray(np.ma.getdata(array), np.ma.getmaskarray(array), copy=False)
@@ -156,7 +156,7 @@ class MergedArray:
 
 def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
     """Return an array of a ds type, filled with 0 or empty strings."""
-    ds_type = READ_TYPES[type_name or "float64"]
+    ds_type = TYPES[type_name or "float64"]
     if ds_type.is_string:
         values = np.empty(shape, object)
         values.fill(b"" if ds_type.name == "str" else "")  # `full` would make each object

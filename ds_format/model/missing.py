@@ -52,6 +52,9 @@ def candidates(dtype: np.dtype[Any]) -> NDArray[Any]:
     For types of at most 2 bytes, these are all their numbers.
     """
     default = np.array([default_fill(dtype)], dtype=dtype)
+    if dtype == np.float16:
+        every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+        return every[np.isfinite(every)][np.r_[-1, : np.isfinite(every).sum() - 1]]
     if dtype.kind == "f":
         return np.concatenate([default, -default, [np.finfo(dtype).max]]).astype(dtype)
     limits = np.iinfo(dtype)

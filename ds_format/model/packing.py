@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from ..base.dtypes import PACKED, READ_TYPES, RECORDS, TypedNumbers, np
+from ..base.dtypes import PACKED, RECORDS, TYPES, TypedNumbers, np
 from .conventions import is_unsigned, parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
@@ -31,7 +31,7 @@ def are_packing(attrs: Mapping[str, Any], type_name: str | None) -> bool:
     type_name : str or None
         Name of its ds type.
     """
-    kind = READ_TYPES[type_name].code[0] if type_name in READ_TYPES else ""
+    kind = TYPES[type_name].code[0] if type_name in TYPES else ""
     if kind not in ("i", "u", "f"):
         return False
     given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs]
@@ -60,7 +60,7 @@ def is_packed(entry: Mapping[str, Any], type_name: str | None) -> bool:
     >>> is_packed({"scale_factor": 0.01, ".netcdf": {"packed": True}}, "float64")
     True
     """
-    return are_packing(entry, type_name) and (READ_TYPES[type_name or ""].code[0] != "f" or _is_recorded(entry))
+    return are_packing(entry, type_name) and (TYPES[type_name or ""].code[0] != "f" or _is_recorded(entry))
 
 
 def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
@@ -206,7 +206,7 @@ def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def unpacked_type(entry: Mapping[str, Any]) -> str:
     """Return the name of the ds type of unpacked values, from the metadata of a packed variable."""
-    name: str = unpack(np.zeros(1, READ_TYPES[entry[".type"]].code), entry).dtype.name
+    name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
     return name
 
 

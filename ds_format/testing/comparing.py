@@ -126,7 +126,8 @@ class Passage:
 
 def exactly(dataset: dict[str, Any]) -> Passage:
     """Return the passage of a dataset through a format that keeps all of it."""
-    return Passage(copy.deepcopy(dataset))
+    with np.errstate(over="ignore"):  # copies have the default fill value of NumPy, which is too large for float16
+        return Passage(copy.deepcopy(dataset))
 
 
 def variables(dataset: dict[str, Any]) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:

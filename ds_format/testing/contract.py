@@ -199,7 +199,7 @@ class FormatContract:
         self._each(check)
         (path, _), datasets = self._files(tmp_path, 2)
         with contextlib.closing(drivers.open_source(path)) as source:
-            handle = source.handle(next(iter(datasets[0])))
+            handle = source.handle(next(key for key in datasets[0] if key != META))
         status = path.stat()
         write(path, datasets[1])
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import shown_as_html
-from ..base.dtypes import COMPOUND, READ_TYPES
+from ..base.dtypes import COMPOUND, TYPES
 from ..base.once import once
 from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Closing, Opened
@@ -72,10 +72,10 @@ class Variable(Opened):
         if self.type == COMPOUND:
             found: np.dtype[Any] = self._source.handle(self._key).dtype
             return found
-        if self.type not in READ_TYPES:
+        if self.type not in TYPES:
             message = f"has no known type: found {self.type!r}"
             raise UnsupportedError(message, path=getattr(self._source, "path", None), variable=self.name)
-        return np.dtype(READ_TYPES[self.type].code)
+        return np.dtype(TYPES[self.type].code)
 
     @property
     def ndim(self) -> int:

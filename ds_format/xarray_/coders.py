@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from xarray import Variable
 from xarray.coding.variables import CFMaskCoder
 
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..dataset import as_array
 from ..errors import DsError, UnsupportedError
 from ..model.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES, default_fill, fitting, is_value, sentinels
@@ -59,7 +59,7 @@ def unscalable(attrs: Mapping[str, Any], type_name: str) -> str | None:
     for name in SCALES:
         if attrs.get(name) is not None:
             array = np.asarray(attrs[name])
-            if array.size != 1 or array.dtype.kind not in "iufb" or READ_TYPES[type_name].is_string:
+            if array.size != 1 or array.dtype.kind not in "iufb" or TYPES[type_name].is_string:
                 return name
     return None
 
@@ -189,7 +189,7 @@ def masked_view(
         Whether the values below a mask are those of the file, as of a NetCDF file. Then `masks=False` shows them.
     """
     type_name = entry.get(".type") or "float64"
-    ds_type = READ_TYPES[type_name]
+    ds_type = TYPES[type_name]
     dtype = np.dtype(ds_type.code)
     record = entry.get(NETCDF)
     is_filled = setting(record, "fill", str) == "default"

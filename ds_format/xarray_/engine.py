@@ -15,7 +15,7 @@ from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
 from .. import drivers
-from ..base.dtypes import READ_TYPES
+from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
@@ -169,7 +169,7 @@ def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[st
         key = found.keys.get(name)
         if key is None or key in source.faults or unescape(name) in dropped or entry.get(".size") is None:
             continue
-        dtype = np.dtype(READ_TYPES[entry[".type"]].code)
+        dtype = np.dtype(TYPES[entry[".type"]].code)
         size = math.prod(entry[".size"]) * (OBJECT_SIZE if dtype.hasobject else dtype.itemsize)
         is_read = dtype.hasobject or name in bounds or "since" in str(entry.get("units"))
         if size <= (MIN_CHUNKED if entry[".dims"] == [name] else MAX_HELD if is_read else 0):

@@ -15,7 +15,7 @@ from xarray.backends import AbstractDataStore, BackendArray, StoreBackendEntrypo
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
-from ..base.dtypes import COMPOUND, READ_TYPES, RECORDS
+from ..base.dtypes import COMPOUND, RECORDS, TYPES
 from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, attrs, checked, dims
@@ -328,7 +328,7 @@ class _Store(AbstractDataStore):
             keeps_marks=self._keeps_marks,
         )
         encoding = {**found.encoding, **storage.encoding_of(entry, shape), **self._source}
-        if found.encoding.get("dtype") == READ_TYPES[entry[".type"]].code and MARK not in encoding:
+        if found.encoding.get("dtype") == TYPES[entry[".type"]].code and MARK not in encoding:
             encoding["dtype"] = storage.stored_dtype(entry, encoding["dtype"])
         shown = found.shown
         wrong = unscalable(attributes, entry[".type"]) if options.mask_and_scale else None

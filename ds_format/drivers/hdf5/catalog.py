@@ -18,7 +18,7 @@ from ...model.settings import LABELS, NON_COORDINATE
 from ..base import OBJECT_SIZE, Metadata
 from ..library.catalog import Catalog, FileVariable, joinable, split, take_bool
 from .attributes import Marker, is_scale, shown_attributes, text_at
-from .format import PROPERTY, PURE_DIMENSION, WIDENED, StoredType, type_of, warn
+from .format import PROPERTY, PURE_DIMENSION, StoredType, type_of, warn
 
 NETCDF_ID = "_Netcdf4Dimid"
 NETCDF_COORDINATES = "_Netcdf4Coordinates"
@@ -228,8 +228,6 @@ class _FileReader:
         type_name, kind = type_of(dataset.type, marker.get("type"))
         if self.is_netcdf and type_name == "int8" and take_bool(attributes):
             type_name = "bool"
-        if dtype is not None and dtype.str[1:] in WIDENED:
-            warn(f"is {dtype} in the file, and read as {type_name}, which holds the same values", self.path, name)
         shape = None if dataset.shape is None or marker.get("empty") is True else dataset.shape
         dims = self._dims(dataset, marker)
         extent = None

@@ -116,9 +116,6 @@ Kind = Literal["number", "bool", "fixed", "string", "octets"]
 """How values are stored in a file: as numbers, as booleans of h5py (an enumeration), as strings of fixed or variable
 length, or as sequences of bytes, which this package writes for strings with a NUL."""
 
-WIDENED = {"f2": "float32"}
-"""Types that ds does not have, and those that hold their values exactly."""
-
 UNSUPPORTED = {
     "time": "a time type",
     "bitfield": "a type of bits",
@@ -178,8 +175,6 @@ def type_of(stored: StoredType, marked: Any) -> tuple[str, Kind]:
     if kind == "bool":
         return "bool", kind
     code = stored.dtype.str[1:]
-    if code in WIDENED:
-        return WIDENED[code], kind
     if code not in TYPE_OF_CODE:
         raise UnsupportedError(f"the type {stored.dtype} is not supported by ds")
     if marked is not None and not TYPES[marked].is_string:

@@ -134,7 +134,7 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
     return attributes
 
 
-WIDER = {"bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
+WIDER = {"float16": "float32", "bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
 """Type → a type that holds all its values and one more."""
 
 SMALL = 2

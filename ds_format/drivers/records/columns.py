@@ -6,7 +6,7 @@ from text:
 =====================  ===================================================================================
 missing                null
 NaN, infinity          "NaN", "-NaN", "Infinity", "-Infinity"; "NaN(7ff8000000000001)" is a NaN by its bits
-float32                the shortest number that identifies it
+float16, float32       the shortest number that identifies it
 str (bytes)            text with one character, U+0000 to U+00FF, for each byte
 =====================  ===================================================================================
 """
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.decimals import shortest
 from ...base.dtypes import TYPES, Type
 from ...base.integers import exact_array
 from ...codec.encode import type_of
@@ -40,9 +41,9 @@ DOCUMENT_SCALARS = {int: INTEGER, float: "float64", bool: "bool"}
 """Types of JSON; text may be a word for a number."""
 WORDS = {"NaN": math.nan, "-NaN": -math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Words for numbers that JSON does not have."""
-SINGLE = 1 << 24
-"""Limit up to which float32 holds all integers."""
-BITS = re.compile(r"NaN\(([0-9a-f]{8}|[0-9a-f]{16})\)")
+HALF = 1 << 11
+"""Limit up to which floats of all types hold all integers."""
+BITS = re.compile(r"NaN\(([0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16})\)")
 KINDS: dict[str, set[type]] = {"f": {int, float, str}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
 """First letter of a type code → types of its values in JSON."""
 _TEXT, _WORD = Description(("unicode",)), Description((WORD,))
@@ -246,11 +247,11 @@ def values_for_documents(array: Any) -> list[Any]:
         data, mask = np.ma.getdata(array), np.ma.getmask(array)
         data = data.astype(data.dtype.newbyteorder("="), copy=False)
         odd = ~np.isfinite(data) if data.dtype.kind == "f" else np.zeros(data.shape, np.bool_)
-        shortest = _shortest(data) if data.dtype.name == "float32" else data
+        printed = shortest(data)
         if not np.any(mask) and not odd.any():
-            plain: list[Any] = shortest.tolist()
+            plain: list[Any] = printed.tolist()
             return plain
-        objects = shortest.astype(object)
+        objects = printed.astype(object)
         objects[odd] = list(map(_word, data[odd]))
     if np.any(mask):
         objects = objects.copy()
@@ -266,13 +267,6 @@ def _texts(objects: NDArray[Any]) -> NDArray[Any]:
         return objects
     texts = [value.decode("latin-1") if value else "" for value in values]
     return np.fromiter(texts, object, len(texts)).reshape(objects.shape)
-
-
-def _shortest(data: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Convert float32 to float64 with the same shortest decimals."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        found: NDArray[np.float64] = data.astype("U32").astype(np.float64)
-        return np.where(found.astype(np.float32) == data, found, data.astype(np.float64))
 
 
 def _word(value: np.floating[Any]) -> str:
@@ -397,7 +391,7 @@ def _floats(objects: NDArray[Any], kinds: set[type], dtype: np.dtype[Any]) -> ND
         out = doubles.astype(dtype)
     if (np.isinf(out) & np.isfinite(doubles)).any():
         return None
-    large = [(i, value) for i, value in enumerate(values) if type(value) is int and abs(value) > SINGLE]
+    large = [(i, value) for i, value in enumerate(values) if type(value) is int and abs(value) > HALF]
     if any(int(out[i]) != value for i, value in large):
         return None
     for i, found in words.items():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.decimals import NARROW
 from ...base.dtypes import TYPES
 from ...base.text import escape, unescape
 from ...body.target import naming
@@ -176,8 +177,7 @@ def _keys(name: str, array: Any, start: int) -> list[str]:
     values, mask = as_objects(array)
     if mask is not None:
         raise UnsupportedError(f"record {start + int(mask.argmax())}: no value, expected a key", variable=name)
-    is_single = array.dtype.name == "float32"  # it has fewer digits than a float of Python
-    plain = list(np.ma.getdata(array)) if is_single else values.tolist()
+    plain = list(np.ma.getdata(array)) if array.dtype.name in NARROW else values.tolist()
     try:
         return [value.decode() if isinstance(value, bytes) else str(value) for value in plain]
     except UnicodeDecodeError as error:

@@ -284,8 +284,8 @@ def _convert(
             if isinstance(order.source, Address):  # an input that is local is compared below
                 _check_unchanged(order.source, before, _settled(order.source))
             with settings.part.opened(order.source, verify=True) as part:
-                times = settings.part.options.get("times")
-                compare(part, staged, jd=settings.part.jd, lossy=bool(caught), times=times)
+                coded = {name: settings.part.options.get(name) for name in ("times", "widen")}
+                compare(part, staged, jd=settings.part.jd, lossy=bool(caught), **coded)
         if isinstance(order.source, str):  # of other files, each answer was compared
             _check_unchanged(order.source, before, Stamp.of(os.stat(order.source)))
         address = settings.address(order.target)
@@ -394,7 +394,7 @@ def _copied(staged: str, target: str) -> None:
     os.unlink(staged)
 
 
-def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False, times: str | None = None) -> None:
+def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False, **coded: Any) -> None:
     """Check that a file equals its source.
 
     Parameters
@@ -407,8 +407,8 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
         Whether times were read as Julian dates.
     lossy : bool
         Whether a warning has reported that the file does not contain everything.
-    times : str, optional
-        Conversion of times in writing; see `creation.create_sink`.
+    **coded
+        Options of writing `times` and `widen`; see `creation.create_sink`.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
     """
     format = drivers.find(written)
     exact, shaped = format.is_exact, format.is_shaped
-    coding = Coding(part.meta, format, part.source.meta, times=times)
+    coding = Coding(part.meta, format, part.source.meta, **coded)
     with open_subset(written, Selection(jd=jd and not exact), format=format, verify="verify" in format.options) as back:
         for key, entry in coding.meta.items():
             found = back.meta.get(key)

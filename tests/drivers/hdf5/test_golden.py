@@ -20,7 +20,7 @@ from ...same import same_data, same_value
 from .files import GOLDEN, read_all
 
 NAMES = sorted(path.stem for path in GOLDEN.glob("*.h5"))
-WARNING = ["attributes", "groups", "kinds"]
+WARNING = ["attributes", "groups"]
 """Files of which something is left out, or held differently."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::ds_format.drivers.hdf5.HDF5Warning")
@@ -98,7 +98,6 @@ def test_warnings_say_what_is_lost(name: str, recwarn: pytest.WarningsRecorder) 
             'left out: "outside", a link that leads nowhere',
             'left out: "g/h/up", a link to the group "g", which is listed under that name',
         ],
-        "kinds": ['variable "half": is float16 in the file, and read as float32'],
     }.get(name, []):
         assert told in messages
 

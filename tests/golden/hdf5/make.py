@@ -98,7 +98,7 @@ def kinds(path: Path) -> dict[str, Any]:
         "scalar": var(1.5, "float32"),
         "null": var(None, "float64"),
         "zero": {**var([], "int32"), "size": [0, 3], "dims": None},
-        "half": var([0.0999755859375, 65504.0], "float32"),
+        "half": var([0.0999755859375, 65504.0], "float16"),
     })
 
 
