@@ -18,6 +18,7 @@ from hypothesis import given, settings, strategies as st
 
 import ds_format as ds
 
+from ..same import same_dataset
 from ..strategies import chunked
 from ..test_whole_or_absent import small_disk
 from . import lazy
@@ -100,7 +101,7 @@ def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> 
     write(tmp_path / "a.ds", arrays, compute=compute, meta=meta)
     assert names(tmp_path) == ["a.ds"]
     ds.write(tmp_path / "b.ds", {**expected, ".": meta})
-    same(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
+    assert same_dataset(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
 
 
 @pytest.mark.usefixtures("scheduler")
@@ -109,17 +110,6 @@ def test_an_empty_variable_may_be_the_last(tmp_path: Path) -> None:
     write(tmp_path / "a.ds", arrays, meta={key: {} for key in arrays})
     assert ds.read(tmp_path / "a.ds")["scalar"] == 1
     assert ds.verify(tmp_path / "a.ds") == []
-
-
-def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert list(found) == list(expected)
-    assert found["."] == expected["."]
-    for key, wanted in expected.items():
-        if key != "." and wanted is not None:
-            assert type(found[key]) is type(wanted)
-            assert found[key].dtype == wanted.dtype
-            np.testing.assert_array_equal(found[key], wanted)
-            np.testing.assert_array_equal(np.ma.getmaskarray(found[key]), np.ma.getmaskarray(wanted))
 
 
 @settings(max_examples=50)
