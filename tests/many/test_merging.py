@@ -13,7 +13,7 @@ from ds_format.drivers import base
 from ds_format.many import merging, pieces
 
 from ..same import same_data, same_dataset
-from .test_reading import make
+from .conftest import a_bit_of_everything
 
 FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is kept:ds_format.DsWarning")
 
@@ -22,7 +22,7 @@ FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is 
 def paths(tmp_path: Path) -> list[Path]:
     found = [tmp_path / f"f{i}.ds" for i in range(5)]
     for i, path in enumerate(found):
-        ds.write(path, make(i))
+        ds.write(path, a_bit_of_everything(i))
     return found
 
 

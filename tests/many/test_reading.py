@@ -18,32 +18,14 @@ import ds_format as ds
 from ds_format.many import reading
 
 from ..same import same_data, same_dataset
-
-
-def make(i: int) -> dict[str, Any]:
-    """Make a dataset with a bit of everything, two positions along `t`."""
-    return {
-        "t": np.array([2.0 * i, 2.0 * i + 1]),
-        "x": np.ma.MaskedArray(
-            np.arange(6, dtype="i2").reshape(2, 3) + i, [[bool(i % 2), False, False], [False, False, False]]
-        ),
-        "s": np.array([f"ž{i}", ""], object),
-        "flag": np.array([True, i % 2 == 0]),
-        "site": i,
-        ".": {
-            "t": {".dims": ["t"], "units": "s"},
-            "x": {".dims": ["t", "y"]},
-            "s": {".dims": ["t"]},
-            "flag": {".dims": ["t"]},
-        },
-    }
+from .conftest import a_bit_of_everything
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
     found = [tmp_path / f"f{i:02}.ds" for i in range(9)]
     for i, path in enumerate(found):
-        ds.write(path, make(i))
+        ds.write(path, a_bit_of_everything(i))
     return found
 
 
@@ -60,7 +42,7 @@ def test_a_list_is_what_reading_one_by_one_gives(
 def test_files_of_every_size_and_format(paths: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reading, "SMALL_SIZE", paths[0].stat().st_size - 1)
     ds.convert(paths[0], tmp_path / "a.nc", ["t", "site"])
-    ds.write(tmp_path / "old.ds", make(5), version="2.0.1")
+    ds.write(tmp_path / "old.ds", a_bit_of_everything(5), version="2.0.1")
     ds.write(tmp_path / "tiny.ds", {"x": 1})
     every = [*paths, tmp_path / "a.nc", tmp_path / "old.ds", tmp_path / "tiny.ds", tmp_path / "tiny.ds"]
     for dataset, path in zip(ds.read_many(every), every, strict=True):

@@ -16,7 +16,7 @@ import ds_format as ds
 
 from ..same import same_dataset
 from . import lazy
-from .test_parallel import many_kinds, names, write
+from .dask_datasets import many_kinds, names, write
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is optional")
 dask = pytest.importorskip("dask", reason="dask is optional")
