@@ -11,9 +11,10 @@ docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(if $(OLD),--old '$(OLD)') $(ARGS)
 figures:      ; $(PYTHON) -m benchmarks --shown --output report.json $(ARGS) && $(PYTHON) -m benchmarks.readme report.json
 wheel:        ; $(PYTHON) -m pip wheel --no-deps -w wheels .
+mutants:      ; $(PYTHON) tests/mutants.py $(ARGS)
 house:        ; $(PYTHON) -m benchmarks.house
 instructions: ; $(PYTHON) -m benchmarks.instructions $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test test-slow lint format man docs bench figures wheel bench-smoke house instructions clean
+.PHONY: build test test-slow lint format man docs bench figures wheel bench-smoke mutants house instructions clean

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib.util
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,10 +20,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import ds_format
 from ds_format.base import modes
 
 from .torch_stand_in import torch_data
 
+ROOT = Path(__file__).parents[1]
 __all__ = ["torch_data"]
 
 REFERENCE_VERSION = "5.0.2"
@@ -205,3 +209,34 @@ def reference_python(pytestconfig: pytest.Config) -> str:
     version = subprocess.run([path, "-I", "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     assert version == REFERENCE_VERSION, f"--reference-python {path} has ds-format {version}"
     return path
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """A file system of 2 MB in a folder."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small file system: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the sample, and the command `ds` on the path."""
+    command = tmp_path / "bin" / "ds"
+    command.parent.mkdir()
+    package = Path(ds_format.__file__).parents[1]
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} -m ds_format "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+    monkeypatch.delenv("DS_MODE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").mkdir()
+    for place in (tmp_path, tmp_path / "examples"):  # where pages have it, and where the README has it
+        shutil.copy(ROOT / "examples" / "sample.nc", place)
+    return tmp_path

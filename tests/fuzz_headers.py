@@ -29,7 +29,6 @@ from ds_format.drivers.ds import whole
 from ds_format.errors import DsError
 from tests.headers.corpus import File, families
 from tests.headers.mutations import mutated
-from tests.same import same_data, same_value
 
 Meta = dict[str, Any]
 LONGEST = 20_000
@@ -95,12 +94,7 @@ def reason(read: Callable[[], object]) -> str:
 
 def same_dataset(left: Dataset, right: Dataset) -> bool:
     """Whether all data and metadata are the same, in the same order."""
-    return (
-        list(left) == list(right)
-        and list(left["."]) == list(right["."])
-        and same_value(dict(left["."]), dict(right["."]))
-        and all(same_data(left[name], right[name]) for name in left if name != ".")
-    )
+    return list(left) == list(right) and list(left["."]) == list(right["."]) and same_dataset(left, right)
 
 
 def damage(value: Any) -> None:

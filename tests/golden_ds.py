@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +43,3 @@ def value(item: Any) -> Any:
 def as_list(data: Any) -> Any:
     """Return data of a dataset in the same notation: nested lists, None where a value is missing."""
     return data.tolist() if isinstance(data, (np.ndarray, np.generic)) else data
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal, NaN and the sign of zero included."""
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, float) and isinstance(right, float):
-        if math.isnan(left) or math.isnan(right):
-            return math.isnan(left) and math.isnan(right)
-        return left == right and math.copysign(1, left) == math.copysign(1, right)
-    return type(left) is type(right) and bool(left == right)

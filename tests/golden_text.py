@@ -10,6 +10,7 @@ import ds_format as ds
 from ds_format.dataset import as_array
 
 from . import golden_ds
+from .same import same_value
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -32,16 +33,12 @@ def check(folder: str, name: str) -> None:
     dataset = ds.read(FOLDER / folder / name)
     meta = dataset["."]
     assert {ds.unescape(key) for key in dataset if key != "."} == set(told["variables"])
-    assert same(meta["."], told["dataset_attrs"])
+    assert same_value(meta["."], golden_ds.value(told["dataset_attrs"]))
     for variable, properties in told["variables"].items():
         key = ds.escape(variable)
-        assert same(as_array(dataset[key]).tolist(), properties["data"]), variable
+        assert same_value(as_array(dataset[key]).tolist(), golden_ds.value(properties["data"])), variable
         assert meta[key][".type"] == properties["type"], variable
         assert meta[key][".size"] == properties["size"], variable
         assert meta[key].get(".dims") == properties["dims"], variable
         attributes = {name: value for name, value in meta[key].items() if not name.startswith(".")}
-        assert same(attributes, properties["attrs"]), variable
-
-
-def same(found: Any, told: Any) -> bool:
-    return golden_ds.same(found, golden_ds.value(told))
+        assert same_value(attributes, golden_ds.value(properties["attrs"])), variable

@@ -128,3 +128,23 @@ def usual_datasets(draw: st.DrawFn) -> dict[str, Any]:
 
 def is_number(data: Any) -> bool:
     return bool(data.dtype.kind in "fiu")
+
+
+@st.composite
+def indexes(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    out: list[Any] = []
+    for n in shape:
+        kinds = [st.slices(n), st.lists(st.booleans(), min_size=n, max_size=n)]
+        if n:
+            kinds += [st.integers(-n, n - 1), st.lists(st.integers(-n, n - 1), max_size=5)]
+        out.append(draw(st.one_of(kinds)))
+    return tuple(out)
+
+
+def grid(array: Any, index: tuple[Any, ...]) -> Any:
+    """Index one dimension after the other."""
+    for axis, item in reversed(list(enumerate(index))):
+        if isinstance(item, list):
+            item = np.array(item, bool if item and isinstance(item[0], bool) else int)
+        array = array[(slice(None),) * axis + (item, ...)]  # a 0-d array, not a scalar
+    return array

@@ -20,8 +20,6 @@ import ds_format as ds
 from ds_format import timeaxis
 from ds_format.cli.commands import COMMANDS
 
-from .test_docs import folder  # noqa: F401 - a fixture
-
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in (ROOT / "docs" / "coming_from").glob("*.md") if path.stem != "index")
 BOTH_SIDES = {"netcdf4": "netCDF4", "xarray": "xr"}

@@ -8,12 +8,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
-import os
 import re
 import runpy
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,10 +21,10 @@ import pytest
 import ds_format
 from ds_format.cli.commands import COMMANDS
 
+from .conftest import ROOT
 from .drivers.netcdf_compare import differences
 from .remote.server import Server
 
-ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts),
@@ -64,23 +61,6 @@ def blocks(text: str) -> Iterator[Block]:
         line = text.count("\n", 0, match.start("code"))
         output = behind.span("code") if behind is not None and shown else None
         yield Block(match["language"], match["code"], line, match["reason"], match["needs"] or "", output)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the sample, and the command `ds` on the path."""
-    command = tmp_path / "bin" / "ds"
-    command.parent.mkdir()
-    package = Path(ds_format.__file__).parents[1]
-    command.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} -m ds_format "$@"\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
-    monkeypatch.delenv("DS_MODE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").mkdir()
-    for place in (tmp_path, tmp_path / "examples"):  # where pages have it, and where the README has it
-        shutil.copy(ROOT / "examples" / "sample.nc", place)
-    return tmp_path
 
 
 @pytest.fixture

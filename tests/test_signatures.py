@@ -59,6 +59,9 @@ def test_an_empty_file(suffix: str, tmp_path: Path) -> None:
         ("žluťoučký".encode() * 9, "text: 'žluťoučkýžluťouč'"),
         (b"a\0b", "b'a\\x00b'"),
         (bytes(100), "zeros"),
+        (b"CDF\x01", "a classic NetCDF file"),
+        (b"CDF\x02", "a classic NetCDF file (64-bit offset)"),
+        (b"CDF\x05", "a classic NetCDF file (CDF-5)"),
     ],
 )
 def test_what_others_are(first: bytes, told: str) -> None:

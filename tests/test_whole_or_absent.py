@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 
 import ds_format as ds
 
+from .conftest import small_disk
 from .formats import SUFFIXES
 from .listening import listen
 
@@ -73,20 +72,6 @@ def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     assert target.name in done.stderr
     assert target.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
-
-
-@contextlib.contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    """A file system of 2 MB in a folder."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small file system: {mounted.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def test_a_full_file_system(tmp_path: Path) -> None:

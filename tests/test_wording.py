@@ -1,8 +1,11 @@
-"""Phrases that read as if translated stay out of documents, messages, docstrings and comments.
+"""The wording of documents, messages, docstrings and comments.
 
-`python tests/test_wording.py [PATH ...]` prints the lines that have one.
+Phrases that read as if translated stay out of all of them. `python tests/test_wording.py [PATH ...]` prints the lines
+that have one. `tests/golden/messages.txt` has all messages of the package and all texts of its help, so that each
+change of a wording is a line to review: `python tests/test_wording.py --write`.
 """
 
+import ast
 import io
 import re
 import sys
@@ -13,6 +16,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[1]
+MESSAGES = TOP / "tests" / "golden" / "messages.txt"
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs", "examples")
 CODE = ("ds_format",)
 #: Documents and rooms that are still to be rewritten; one that is done leaves this list.
@@ -115,7 +119,45 @@ def test_what_is_finished_leaves_the_list():
         assert [fault for path in files((name,)) for fault in faults(path)], name
 
 
-if __name__ == "__main__":
+#: A string is a message if it has two words, or a word and a value.
+WORDS = re.compile(r"[^\W_]{2}\W* +\S|\S +[^\W_]{2}|[^\W_]{2}: ?\{\}")
+#: What a kernel has: docstrings and comments, which are skipped, and strings.
+TOKENS = re.compile(r'"""[\s\S]*?"""|#.*|(\brb?|\bb)?(?:f?"((?:[^"\\\n]|\\.)*)"\s*)+')
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Strings of a module, except docstrings, with `{}` for each value in them."""
+    if path.suffix == ".pyx":
+        for match in TOKENS.finditer(path.read_text()):
+            if match[2] is not None and not match[1]:
+                parts = re.findall(TOKENS.pattern.replace(r"\s*)+", ")"), match[0])
+                yield re.sub(r"\{[^{}]*\}", "{}", "".join(text for _, text in parts))
+        return
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            waiting += [part for part in node.values if not isinstance(part, ast.Constant)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def messages() -> str:
+    """All messages of the package, one in each line, in the order of the alphabet."""
+    found = {text for path in files(CODE) if path.suffix in {".py", ".pyx"} for text in strings(path)}
+    return "".join(f"{text!r}\n" for text in sorted(found) if WORDS.search(text))
+
+
+def test_messages():
+    assert messages() == MESSAGES.read_text(), "after a look at the change: python tests/test_wording.py --write"
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    MESSAGES.write_text(messages())
+elif __name__ == "__main__":
     for name in sys.argv[1:] or (*DOCUMENTS, *CODE):
         for path in files((str(Path(name).resolve().relative_to(TOP)),)):
             for fault in faults(path):

@@ -258,8 +258,6 @@ class Request(NamedTuple):
     """Called with the bytes done and the total bytes; None if no progress is shown."""
     known_options: Mapping[str, Option] = _GENERAL_BY_NAME
     """The existing options by name."""
-    is_program: bool = False
-    """Whether this process only runs the command."""
 
     def flag(self, name: str) -> bool:
         """Return whether a flag is set."""

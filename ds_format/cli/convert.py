@@ -48,7 +48,6 @@ def run(request: Request) -> Iterator[Any]:
             report=request.get("report"),
             progress=watch.bar,
             each=watch.take,
-            forks=request.is_program,
         )
         try:
             if _is_one_file(inputs, last):

@@ -80,7 +80,6 @@ def _run(argv: list[str], is_program: bool) -> int:
         request = request.check(command.all_options, _meant(request.words))
         request.check_flags()
         check_local(request.words if row.is_local else ())
-        request = request._replace(is_program=is_program)
         if is_program and row.writes:
             from .process import handle_signals
 

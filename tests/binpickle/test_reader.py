@@ -22,6 +22,7 @@ from ds_format.binpickle.buffers import BLOCK, SMALL
 from ds_format.errors import DsError, FormatError, IntegrityError, TruncatedError
 
 from .. import strategies
+from ..same import same_object
 from . import golden, made
 
 OBJECT: dict[str, Any] = {
@@ -40,34 +41,15 @@ def arrays(obj: Any) -> list[Any]:
     return [obj["x"], *obj["y"]]
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two objects are of one type and equal to the bit."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ma.MaskedArray):
-        return same(np.ma.getmaskarray(a), np.ma.getmaskarray(b)) and same(a.filled(0), b.filled(0))
-    if isinstance(a, np.ndarray | np.generic):
-        if a.dtype.hasobject:
-            return a.shape == b.shape and same(a.tolist(), b.tolist())
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, float):
-        return np.float64(a).tobytes() == np.float64(b).tobytes()
-    return bool(a == b)
-
-
 @pytest.mark.parametrize("options", [{}, {"mappable": True}, {"codec": "gz"}, {"version": 2}], ids=str)
 @pytest.mark.parametrize("trusted", [False, True])
 def test_copies_can_be_changed(options: dict[str, Any], trusted: bool, tmp_path: Path) -> None:
     path = dumped(tmp_path / "x", **options)
     found = binpickle.load(path, trusted=trusted)
-    assert same(found, OBJECT)
+    assert same_object(found, OBJECT)
     for array in arrays(found):
         array[...] = 7
-    assert same(binpickle.load(path), OBJECT)
+    assert same_object(binpickle.load(path), OBJECT)
 
 
 @pytest.mark.parametrize("trusted", [False, True])
@@ -81,7 +63,7 @@ def test_mapped_arrays_are_read_only_and_outlive_all(options: dict[str, Any], tr
     binpickle.dump([np.zeros(100_000)], path)
     path.unlink()
     gc.collect()
-    assert same(found, OBJECT)
+    assert same_object(found, OBJECT)
     assert not any(array.flags.writeable for array in arrays(found))
     assert all(array.flags.aligned for array in arrays(found)) or not options
     with pytest.raises(ValueError, match="read-only"):
@@ -106,7 +88,7 @@ def test_decoded_arrays_of_a_mapped_file_are_copies(tmp_path: Path) -> None:
     path = dumped(tmp_path / "x", codec=lambda buffer: "gz" if memoryview(buffer).nbytes > 1000 else None)
     with BinPickleFile(path, direct=True) as file:
         found = file.load()
-    assert same(found, OBJECT)
+    assert same_object(found, OBJECT)
     assert [array.flags.writeable for array in arrays(found)] == [True, False, False]
 
 
@@ -139,7 +121,7 @@ def test_a_file_stays_open_while_it_is_replaced(tmp_path: Path) -> None:
     path = dumped(tmp_path / "x")
     with BinPickleFile(path) as file:
         binpickle.dump("other", path)
-        assert same(file.load(), OBJECT)
+        assert same_object(file.load(), OBJECT)
     assert binpickle.load(path) == "other"
 
 
@@ -331,7 +313,7 @@ def test_any_object_comes_back(
             with BinPickleFile(path, direct=direct, trusted=trusted) as file:
                 found = file.load()
                 assert file.find_errors() == []
-            assert same(found, expected) or same(found, obj)
+            assert same_object(found, expected) or same_object(found, obj)
 
 
 @given(st.data())
@@ -350,7 +332,7 @@ def test_any_damage_is_seen(tmp_path_factory: pytest.TempPathFactory, data: st.D
             found = file.load()
     except DsError as caught:
         error = caught
-    assert same(found, obj) if error is None else error.path == str(path)
+    assert same_object(found, obj) if error is None else error.path == str(path)
 
 
 def test_the_pickle_alone(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
-import io
 import json
 import os
 import re
@@ -15,39 +14,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pytest
 
 from ds_format.api import files
-from ds_format.cli import main
-from ds_format.dataset import dims
 
-from ..same import same_data, same_value
+from .cases import Result, run, same
 from .differences import DIFFERENCES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 CASES = json.loads((GOLDEN / "cli_cases.json").read_text())
 ROOT = Path(__file__).parents[2]
-
-
-class Result(NamedTuple):
-    """The result of a run."""
-
-    status: int
-    out: str
-    err: str
-
-
-def run(words: list[str]) -> Result:
-    """Run a command line in the working folder; bytes that are not UTF-8 are shown as they are in Python's literals."""
-    raw = io.BytesIO()
-    out, err = io.TextIOWrapper(raw, "utf-8"), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(words)
-        out.flush()
-    return Result(status, raw.getvalue().decode("utf-8", "backslashreplace"), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -121,24 +99,6 @@ def check_outputs(case: dict[str, Any], folder: Path) -> None:
         copy = folder / f"recorded-{name}"
         copy.write_bytes(recorded)
         same(files.read(folder / name), files.read(copy))
-
-
-def same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Compare two datasets by data, dimensions and attributes."""
-    assert sorted(ours) == sorted(theirs)
-    for key in theirs:
-        assert same_data(ours[key], theirs[key]) if key != "." else True, (key, ours[key], theirs[key])
-    for key in theirs["."]:
-        found, given = plain(key, ours), plain(key, theirs)
-        assert same_value(found, given), (key, found, given)
-
-
-def plain(key: str, dataset: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes and dimensions, those that are generated too."""
-    entry = dataset["."].get(key, {})
-    ndim = np.ndim(dataset[key]) if key != "." else 0
-    attributes = {name: value for name, value in sorted(entry.items()) if not name.startswith(".")}
-    return {**attributes, ".dims": dims(key, entry, ndim)}
 
 
 def test_the_document_tells_of_each_difference() -> None:

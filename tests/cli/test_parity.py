@@ -12,8 +12,8 @@ import pytest
 
 from ds_format.api import files
 
+from .cases import run, same
 from .lines import SETUPS, Lines
-from .test_cases import run, same
 
 N = 250
 THEIRS = """

@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from ds_format.cli import pst
 
 from ..conftest import cases
+from ..same import same_value
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "cli" / "pst_cases.json").read_text())
 
@@ -26,19 +27,14 @@ def plain(data: Any) -> Any:
     return [plain(part) for part in data] if isinstance(data, list) else data
 
 
-def same(a: Any, b: Any) -> bool:
-    """Equal, types and NaN included."""
-    return repr(a) == repr(b)
-
-
 @cases("case", CASES["decode"])
 def test_words_are_decoded(case: dict[str, Any]) -> None:
-    assert same(plain(case["value"]), pst.decode(case["words"]))
+    assert same_value(plain(case["value"]), pst.decode(case["words"]))
 
 
 @pytest.mark.parametrize("case", CASES["decode_text"], ids=lambda case: json.dumps(case["text"]))
 def test_text_is_decoded(case: dict[str, Any]) -> None:
-    assert same(plain(case["value"]), pst.decode_text(case["text"]))
+    assert same_value(plain(case["value"]), pst.decode_text(case["text"]))
 
 
 @cases("case", CASES["encode"])
@@ -68,7 +64,7 @@ def test_values_are_encoded(case: dict[str, Any]) -> None:
     ],
 )
 def test_odd_words(word: str, value: Any) -> None:
-    assert same(value, pst.decode([word]))
+    assert same_value(value, pst.decode([word]))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +81,7 @@ def test_odd_words(word: str, value: Any) -> None:
     ],
 )
 def test_odd_texts(text: str, value: Any) -> None:
-    assert same(value, pst.decode_text(text))
+    assert same_value(value, pst.decode_text(text))
 
 
 @pytest.mark.parametrize(

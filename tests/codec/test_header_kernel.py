@@ -18,23 +18,9 @@ from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
 
+from ..headers.mutations import PIECES, PROPERTIES, TYPES
 from ..same import same_value
 
-TYPES = ("float32", "float64", "int8", "int64", "bool", "str", "unicode", "float16", None, 1)
-PROPERTIES = (
-    ".netcdf",
-    ".size",
-    ".offset",
-    ".len",
-    ".type",
-    ".missing",
-    ".endian",
-    ".dims",
-    ".dsize",
-    ".dtypes",
-    ".writer",
-    ".x",
-)
 NAMES = st.sampled_from((*PROPERTIES, "units", "long_name", "", ".", "\\.x", "\\", "é", "\U0001f600", '"', "a" * 41))
 SCALARS = st.one_of(
     st.none(),
@@ -66,23 +52,6 @@ def entries(draw: Any) -> Any:
 
 
 HEADERS = st.dictionaries(NAMES | st.text(max_size=4), entries() | VALUES, max_size=4)
-PIECES = (
-    *(
-        b'"',
-        b"\\",
-        b"\\u0041",
-        b"\\ud83d",
-        b"\\ude00",
-        b"\\ud83d\\ude00",
-        b"\xc3\xa9",
-        b"\xed\xa0\x80",
-        b"\xff",
-        b"\x00",
-    ),
-    *(b"{", b"}", b"[", b"]", b",", b":", b" ", b"\t", b"\r", b"\n", b"\x1f", b"null", b"NaN", b"-Infinity", b"1e400"),
-    *(b"-0", b"01", b"1.", b"1.5e3", b"999999999999999999", b"9999999999999999999", b'"\\u002esize":1,', b"[[" * 60),
-    *(f'"{name}":1,'.encode() for name in PROPERTIES),
-)
 
 
 def outcome(data: bytes) -> Any:

@@ -85,18 +85,3 @@ def value(described: Any) -> Any:
         case "$ext":
             return msgpack.ExtType(inner[0], base64.b64decode(inner[1]))
     return {name: value(entry) for name, entry in described.items()}
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two values are of one type and equal to the bit."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray | np.generic):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, float | complex):
-        return np.array(a).tobytes() == np.array(b).tobytes()
-    return bool(a == b)

@@ -14,7 +14,8 @@ from ds_format.datadings.verify import verify
 from ds_format.datadings.writer import FileWriter, RawWriter, reindex
 from ds_format.errors import UnsafeError
 
-from .expected import Case, cases, same, value
+from ..same import same_object
+from .expected import Case, cases, value
 from .made import GOLDEN
 
 CASES = cases()
@@ -62,7 +63,7 @@ def test_samples_have_the_expected_values(case: Case) -> None:
                 messages.unpack(message)
             continue
         for writable in (False, True):
-            assert same(messages.unpack(message, writable=writable), value(expected)), (i, key)
+            assert same_object(messages.unpack(message, writable=writable), value(expected)), (i, key)
 
 
 @ALL

@@ -18,7 +18,7 @@ from ds_format.datadings import messages
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
 
 from ..numpy_versions import NUMPY_2
-from .expected import same
+from ..same import same_object
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 scalar_dtypes = npst.scalar_dtypes().filter(lambda dtype: dtype.char not in "gG")
@@ -56,8 +56,8 @@ def array_map(array: Any) -> dict[bytes, Any]:
 @given(values)
 def test_what_is_packed_comes_back(value: Any) -> None:
     for _ in range(2):  # the second time the kernels know the dtypes
-        assert same(messages.unpack(messages.pack(value)), value)
-        assert same(messages.unpack(messages.pack(value), writable=True), value)
+        assert same_object(messages.unpack(messages.pack(value)), value)
+        assert same_object(messages.unpack(messages.pack(value), writable=True), value)
 
 
 @given(ndarrays, st.booleans())
@@ -75,7 +75,7 @@ def test_scalars(dtype: Any, data: Any) -> None:
     if value.dtype.kind in "SU" or value.dtype == np.float64:  # these are Python's types, too
         assert message[3:] == msgpack.packb(value.item())
     else:
-        assert same(messages.unpack(message)["a"], value)
+        assert same_object(messages.unpack(message)["a"], value)
         assert message[3:] == msgpack.packb({b"nd": False, b"type": value.dtype.str, b"data": value.tobytes()})
 
 
@@ -111,7 +111,7 @@ def test_other_kinds_of_arrays() -> None:
         (np.ma.array(plain, mask=np.zeros((2, 3), bool)), plain),
         (record.view(np.recarray), record),
     ]:
-        assert same(messages.unpack(messages.pack(array)), expected)
+        assert same_object(messages.unpack(messages.pack(array)), expected)
 
 
 def test_arrays_are_read_only_unless_they_are_asked_to_change() -> None:
@@ -296,7 +296,7 @@ def test_maps_that_only_look_like_arrays() -> None:
 @pytest.mark.parametrize("value", [1j, -1j, 1 - 0j, complex(-0.0, 1), complex("nan+infj"), 1e16 + 1e-5j, 1.5 - 2.25j])
 def test_complex_text(value: complex) -> None:
     assert messages.pack(value) == msgpack.packb({b"complex": True, b"data": repr(value)})
-    assert same(messages.unpack(messages.pack(value)), value) or "nan" in repr(value)
+    assert same_object(messages.unpack(messages.pack(value)), value) or "nan" in repr(value)
 
 
 def test_a_sample_is_data_however_often_it_names_types() -> None:
@@ -304,7 +304,7 @@ def test_a_sample_is_data_however_often_it_names_types() -> None:
         messages.unpack(encoded(nd=True, type=f"|S{i + 1}", kind=b"", shape=[0], data=b""))
         messages.pack(np.zeros(1, f"S{i + 1}"))
     assert len(messages.DTYPES) <= messages.MAX_LEARNT and len(messages.PREFIXES) <= messages.MAX_LEARNT
-    assert same(messages.unpack(messages.pack(np.zeros(2, "S5000"))), np.zeros(2, "S5000"))
+    assert same_object(messages.unpack(messages.pack(np.zeros(2, "S5000"))), np.zeros(2, "S5000"))
 
 
 def test_threads_share_nothing() -> None:

@@ -12,7 +12,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from .damage import NOWHERE, Anatomy, u8, u16, u32, u64, with_checksum
+from .damage import NOWHERE, Anatomy, Structure, u8, u16, u32, u64, with_checksum
 
 BEYOND = u64(2**40)
 LAST = u64(2**64 - 9)
@@ -170,3 +170,24 @@ def attribute(type: bytes, space: bytes, data: bytes, name: bytes = b"name") -> 
 
 def simple(*shape: int) -> bytes:
     return b"\2" + u8(len(shape)) + b"\0\1" + b"".join(map(u64, shape))
+
+
+def _names_of_structures() -> dict[str, str]:
+    names = {
+        b"\x89HDF": "superblock", b"OHDR": "object header", b"OCHK": "object header", b"FRHP": "fractal heap",
+        b"FHDB": "fractal heap", b"FHIB": "fractal heap", b"BTHD": "B-tree", b"BTLF": "B-tree", b"BTIN": "B-tree",
+        b"FAHD": "fixed array", b"FADB": "fixed array", b"EAHD": "extensible array", b"EAIB": "extensible array",
+        b"EADB": "extensible array", b"EASB": "extensible array",
+    }  # fmt: skip
+    return {signature.decode("latin-1"): name for signature, name in names.items()}
+
+
+SIGNATURES = {
+    "netcdf4": "\x89HDF OHDR OCHK FRHP FHDB FHIB BTHD BTLF BTIN",
+    "latest": "OHDR FAHD FADB EAHD EAIB EADB EASB BTHD BTLF BTIN",
+}
+
+
+def _last(a: Anatomy, signature: bytes) -> Structure:
+    found = [each for each in a.structures if a.data.startswith(signature, each.start)]
+    return found[-1]

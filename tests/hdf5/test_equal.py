@@ -24,7 +24,7 @@ from ..drivers.netcdf import both
 from ..fetch_ncarg import VARIABLE, folder, netcdf_files
 from . import drawn, reference
 from .files import MAKERS, PROGRAMS, each
-from .reading import different, exact
+from .reading import as_read, different, exact
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -204,14 +204,3 @@ def read_by_library(path: Path) -> Any:
         patch.setattr(opening, "KINDS", {})  # of files that are read in one call
         patch.setattr(opening, "opened_hdf5", lambda body: None)
         return ds.read(path)
-
-
-def as_read(dataset: Any) -> Any:
-    """Return all that a dataset has in a form in which equal means the same."""
-    return [(name, exact(_data_of(data))) for name, data in dataset.items()]
-
-
-def _data_of(data: Any) -> Any:
-    if isinstance(data, np.ma.MaskedArray):
-        return np.ma.getmaskarray(data), data.data, data.fill_value
-    return dict(data) if isinstance(data, dict) else data

@@ -15,8 +15,7 @@ import pytest
 
 from ..conftest import cases
 from . import hostile_indexes, hostile_objects
-from .damage import Anatomy, Structure
-from .hostile import CASES, base, case
+from .hostile import CASES, SIGNATURES, _last, _names_of_structures, base, case
 from .reference_heaps import lookup3
 
 ROOT = Path(__file__).parents[2]
@@ -26,20 +25,6 @@ REGISTERED = hostile_objects, hostile_indexes
 # 13. checksums
 
 
-def _names_of_structures() -> dict[str, str]:
-    names = {
-        b"\x89HDF": "superblock", b"OHDR": "object header", b"OCHK": "object header", b"FRHP": "fractal heap",
-        b"FHDB": "fractal heap", b"FHIB": "fractal heap", b"BTHD": "B-tree", b"BTLF": "B-tree", b"BTIN": "B-tree",
-        b"FAHD": "fixed array", b"FADB": "fixed array", b"EAHD": "extensible array", b"EAIB": "extensible array",
-        b"EADB": "extensible array", b"EASB": "extensible array",
-    }  # fmt: skip
-    return {signature.decode("latin-1"): name for signature, name in names.items()}
-
-
-SIGNATURES = {
-    "netcdf4": "\x89HDF OHDR OCHK FRHP FHDB FHIB BTHD BTLF BTIN",
-    "latest": "OHDR FAHD FADB EAHD EAIB EADB EASB BTHD BTLF BTIN",
-}
 for _base, _signatures in SIGNATURES.items():
     for _signature in _signatures.split():
         case(
@@ -48,11 +33,6 @@ for _base, _signatures in SIGNATURES.items():
             rf"(?i){_names_of_structures()[_signature]}.*checksum",
             f"checksum of {_signature} in {_base}",
         )(lambda a, signature=_signature: a.flipped(_last(a, signature.encode("latin-1"))))
-
-
-def _last(a: Anatomy, signature: bytes) -> Structure:
-    found = [each for each in a.structures if a.data.startswith(signature, each.start)]
-    return found[-1]
 
 
 # 14. and the reports about all of them

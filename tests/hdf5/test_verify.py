@@ -20,9 +20,8 @@ from ds_format.hdf5 import Unusual, check_unread, read_file
 
 from .far import FarBody
 from .files import MAKERS
-from .hostile import base
-from .test_equal import as_read
-from .test_hostile import SIGNATURES, _last, _names_of_structures
+from .hostile import SIGNATURES, _last, _names_of_structures, base
+from .reading import as_read
 
 SUFFIXES = {"netcdf4": (".nc", ".h5"), "latest": (".h5",)}
 """File of `hostile` → formats as which it is checked."""

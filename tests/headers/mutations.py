@@ -6,8 +6,38 @@ import random
 import re
 from collections.abc import Callable
 
-from tests.codec.test_header_kernel import PIECES, PROPERTIES, TYPES
-
+TYPES = ("float32", "float64", "int8", "int64", "bool", "str", "unicode", "float16", None, 1)
+PROPERTIES = (
+    ".netcdf",
+    ".size",
+    ".offset",
+    ".len",
+    ".type",
+    ".missing",
+    ".endian",
+    ".dims",
+    ".dsize",
+    ".dtypes",
+    ".writer",
+    ".x",
+)
+PIECES = (
+    *(
+        b'"',
+        b"\\",
+        b"\\u0041",
+        b"\\ud83d",
+        b"\\ude00",
+        b"\\ud83d\\ude00",
+        b"\xc3\xa9",
+        b"\xed\xa0\x80",
+        b"\xff",
+        b"\x00",
+    ),
+    *(b"{", b"}", b"[", b"]", b",", b":", b" ", b"\t", b"\r", b"\n", b"\x1f", b"null", b"NaN", b"-Infinity", b"1e400"),
+    *(b"-0", b"01", b"1.", b"1.5e3", b"999999999999999999", b"9999999999999999999", b'"\\u002esize":1,', b"[[" * 60),
+    *(f'"{name}":1,'.encode() for name in PROPERTIES),
+)
 STRING = rb'"(?:[^"\\]|\\.)*"'
 NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*")
 FLAT = STRING + rb"|[-0-9a-zA-Z.+]+|\[[^\[\]{}]*\]"

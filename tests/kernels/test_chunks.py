@@ -15,7 +15,7 @@ from ds_format.kernels.hdf5.chunks import unshuffle
 from ds_format.kernels.hdf5.large import put_chunks
 
 from .. import oracles
-from .test_values import at_any_address
+from .inputs import at_any_address
 
 WIDTHS = (1, 2, 4, 8)
 shapes = hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=7) | st.tuples(st.integers(1, 400))

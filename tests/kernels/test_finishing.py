@@ -93,7 +93,10 @@ def test_numbers(code: str, shape: tuple[int, ...], seed: int, numbers: list[int
 @given(shape=SHAPES, seed=SMALL, most=st.sampled_from([1, 1, 2]), fill=st.none() | st.sampled_from([0, 1, 2, -1]))
 def test_booleans(shape: tuple[int, ...], seed: int, most: int, fill: int | None) -> None:
     raw = np.asarray(np.random.default_rng(seed).integers(0, most + 1, shape).astype("i1"))
-    check(variable("bool", "bool", raw, sentinels=[] if fill is None else [np.int8(fill)]), raw)
+    of = variable("bool", "bool", raw, sentinels=[] if fill is None else [np.int8(fill)])
+    check(of, raw)
+    found = finisher(of).apply(raw, True, False)
+    assert not np.ma.getdata(found)[np.ma.getmaskarray(found)].any()  # below the mask is False
 
 
 LETTERS = st.sampled_from([b"a", b"b", b"\0", b" ", b"\xc3", b"\xa9", b"\xff"])

@@ -36,8 +36,7 @@ from ds_format.kernels.hdf5.small import SmallArray
 
 from .. import oracles
 from ..hdf5.damage import Anatomy
-from .test_large import repeated, skewed
-from .test_small import LEAF, node
+from .chunks import LEAF, node, repeated, skewed
 
 Place = Callable[[Any], NDArray[np.uint8]]
 """Puts an array between two such pages, and returns its bytes there."""

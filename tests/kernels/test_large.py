@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 from ds_format.kernels.hdf5.large import put_chunks
 
 from .. import oracles
-from .test_small import CHUNKS, VALUES, payloads, strategies, streams
+from .chunks import CHUNKS, VALUES, payloads, repeated, skewed, strategies, streams
 
 PADDING = bytes(600)
 """Bytes after a short stream, for which the way of long ones is taken."""
@@ -48,25 +48,6 @@ def expected(stream: bytes, n: int) -> bytes | None:
     except zlib.error:
         return None
     return found if decoder.eof and len(found) == n else None
-
-
-def skewed(seed: int, n: int, n_symbols: int) -> bytes:
-    """Return bytes of which each next one is rarer by a third, so that codes are as long as they can be."""
-    rng = random.Random(seed)
-    symbols = rng.sample(range(256), n_symbols)
-    return bytes(rng.choices(symbols, [1.5**-i for i in range(n_symbols)], k=n))
-
-
-def repeated(seed: int, n: int) -> bytes:
-    """Return bytes with copies from near and far, short and long ones."""
-    rng = random.Random(seed)
-    found = bytearray(rng.randbytes(300))
-    while len(found) < n:
-        distance = min(int(rng.lognormvariate(5, 3)) + 1, len(found), 32_768)
-        for _ in range(min(int(rng.lognormvariate(3, 2)) + 3, 1000)):
-            found.append(found[-distance])
-        found += rng.randbytes(rng.randrange(4))
-    return bytes(found[:n])
 
 
 def smooth(seed: int, n: int) -> bytes:

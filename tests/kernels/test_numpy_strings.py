@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from ds_format.kernels.ds.strings import decode_strings
 
 from .. import oracles
-from .test_strings import BEYOND, lengths_of, texts, u1
+from .inputs import BEYOND, lengths_of, texts, u1
 
 pytest.importorskip("numpy", "2.0")
 from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings

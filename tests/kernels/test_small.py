@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import struct
 import zlib
 from typing import Any
 
@@ -15,21 +14,7 @@ from hypothesis import example, given, strategies as st
 from ds_format.kernels.common.finishing import Finisher
 from ds_format.kernels.hdf5.small import SmallArray, read_small
 
-UNDEFINED = 2**64 - 1
-END = struct.pack("<IIQQ", 0, 0, 2**62, 0)
-
-
-def node(level: int, entries: list[tuple[int, int, int]]) -> bytes:
-    """Return a node of a tree of chunks along one axis; entries are first value, size and address.
-
-    After them is a key that is greater than that of any chunk.
-    """
-    head = b"TREE" + struct.pack("<BBHQQ", 1, level, len(entries), UNDEFINED, UNDEFINED)
-    return head + b"".join(struct.pack("<IIQQQ", size, 0, first, 0, at) for first, size, at in entries) + END
-
-
-LEAF = len(node(0, [(0, 2, 0)]))
-"""Bytes of a leaf of one chunk."""
+from .chunks import CHUNKS, LEAF, UNDEFINED, VALUES, node, streams
 
 
 def inflated(stream: bytes, n: int) -> bytes | None:
@@ -37,29 +22,6 @@ def inflated(stream: bytes, n: int) -> bytes | None:
     array = SmallArray((n,), (n,), np.dtype("u1"), False, False, True, None)
     found = array.read(node(0, [(0, len(stream), LEAF)]) + stream, 0, None)
     return None if found is None else found[0].tobytes()
-
-
-payloads = (
-    st.binary(min_size=1, max_size=400)
-    | st.lists(st.tuples(st.binary(min_size=1, max_size=3), st.integers(1, 700)), min_size=1, max_size=8).map(
-        lambda runs: b"".join(text * n for text, n in runs)
-    )
-    | st.lists(st.integers(0, 3), min_size=1, max_size=1500).map(bytes)
-)
-
-strategies = st.sampled_from([zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED])
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """Draw bytes, and a zlib stream of them, of one block or several."""
-    data = draw(payloads)
-    level, window, strategy = draw(st.integers(0, 9)), draw(st.integers(9, 15)), draw(strategies)
-    encoder = zlib.compressobj(level, zlib.DEFLATED, window, 9, strategy)
-    half = draw(st.integers(0, len(data)))
-    flush = draw(st.sampled_from([zlib.Z_NO_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK]))
-    stream = encoder.compress(data[:half]) + encoder.flush(flush) if flush else encoder.compress(data[:half])
-    return data, stream + encoder.compress(data[half:]) + encoder.flush()
 
 
 @given(streams())
@@ -133,10 +95,6 @@ def test_damaged_trees(parts: list[bytes]) -> None:
 
 
 # chunks that were listed
-
-
-VALUES = np.arange(1, 17, dtype=">i2").reshape(4, 4)
-CHUNKS = [VALUES[i : i + 2, j : j + 2].tobytes() for i in (0, 2) for j in (0, 2)]
 
 
 def listed(chunks: list[bytes], fill: bytes | None = None, is_deflated: bool = False, **changed: Any) -> Any:

@@ -11,13 +11,9 @@ from hypothesis import given, strategies as st
 from ds_format.kernels.ds.strings import decode_strings, encode_strings, has_none, total_length
 
 from .. import oracles
+from .inputs import BEYOND, lengths_of, texts, u1
 
-texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=30)
 byte_strings = st.lists(st.binary(max_size=20), max_size=30)
-
-
-def u1(data: bytes) -> Any:
-    return np.frombuffer(b"?" + data, np.uint8)[1:]
 
 
 @given(texts | byte_strings, st.booleans())
@@ -33,13 +29,6 @@ def test_python_strings(values: list[Any], big: bool) -> None:
     objects[:] = values
     stored = encode_strings(objects, text)
     assert [part.tobytes() for part in stored] == [oracles.lengths(raw, "<"), data]
-
-
-def lengths_of(*sizes: int) -> Any:
-    return u1(b"".join(size.to_bytes(8, "little") for size in sizes))
-
-
-BEYOND = [(3, 1), (1 << 63,), (1, (1 << 64) - 1), ((1 << 64) - 1, 2)]
 
 
 @pytest.mark.parametrize("sizes", BEYOND)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -13,17 +11,11 @@ from numpy.typing import NDArray
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
 
 from .. import oracles
+from .inputs import at_any_address
 
 sizes = st.one_of(st.integers(0, 40), st.integers(60, 140))
 flag_arrays = sizes.flatmap(lambda n: hnp.arrays(np.uint8, n, elements=st.sampled_from([0, 0, 0, 1, 2, 128, 255])))
 widths = st.sampled_from([1, 2, 4, 8])
-
-
-def at_any_address(array: NDArray[Any], shift: int) -> NDArray[np.uint8]:
-    """Return the bytes of an array at an address that suits no item size."""
-    room = np.zeros(array.nbytes + shift, np.uint8)
-    room[shift:] = array.view(np.uint8).reshape(-1)
-    return room[shift:]
 
 
 @given(sizes, st.data())

@@ -19,17 +19,8 @@ from ds_format.drivers.alike import AlikeFiles
 from ds_format.drivers.ds.alike import SMALL
 from ds_format.errors import DsError
 
-from ..same import same_data, same_value
+from ..same import same_dataset
 from ..strategies import attributes, texts
-
-
-def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
-    """Whether two datasets are the same, order aside."""
-    return (
-        left.keys() == right.keys()
-        and same_value(left["."], right["."])
-        and all(same_data(left[key], right[key]) for key in left if key != ".")
-    )
 
 
 def merged(paths: list[Path], variables: Any, dim: str, unpack: bool | None) -> Any:
@@ -117,7 +108,7 @@ def test_as_reading_each_and_merging_them(
         expected = outcome(lambda: merged(paths, variables, dim, unpack))
         found = outcome(lambda: ds.read_many(paths, variables, dim=dim, unpack=unpack))
         if isinstance(expected, dict) and isinstance(found, dict):
-            assert same(found, expected)
+            assert same_dataset(found, expected)
         else:
             assert found == expected
 
@@ -259,7 +250,7 @@ def test_unusual_attributes_are_left_to_the_decoder(attribute: str, tmp_path: Pa
     paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
     expected = outcome(lambda: merged(paths, None, "t", None))
     found = outcome(lambda: ds.read_many(paths, dim="t"))
-    assert same(found, expected) if isinstance(expected, dict) else found == expected
+    assert same_dataset(found, expected) if isinstance(expected, dict) else found == expected
 
 
 def test_what_is_refused_leaves_nothing(tmp_path: Path) -> None:

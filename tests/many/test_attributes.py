@@ -17,7 +17,7 @@ import ds_format as ds
 from ds_format.cli.main import main
 from ds_format.model.dataset_attributes import OF_FILE
 
-from .test_unlike import KINDS, into_a_file, into_memory, of_datasets, written
+from .conftest import KINDS, into_a_file, into_memory, of_datasets, written
 
 xr = pytest.importorskip("xarray")
 

@@ -12,8 +12,8 @@ import ds_format as ds
 from ds_format.drivers import base
 from ds_format.many import merging, pieces
 
-from ..same import same_data
-from .test_reading import make, same
+from ..same import same_data, same_dataset
+from .conftest import a_bit_of_everything
 
 FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is kept:ds_format.DsWarning")
 
@@ -22,7 +22,7 @@ FIRST_IS_KEPT = pytest.mark.filterwarnings("ignore:.*so only the first value is 
 def paths(tmp_path: Path) -> list[Path]:
     found = [tmp_path / f"f{i}.ds" for i in range(5)]
     for i, path in enumerate(found):
-        ds.write(path, make(i))
+        ds.write(path, a_bit_of_everything(i))
     return found
 
 
@@ -37,7 +37,7 @@ def test_files_merge_as_datasets_do(
     monkeypatch.setattr(pieces, "MAX_OPEN", n_open)
     dim, options = arguments
     ds.merge_files(dim, paths, tmp_path / "out.ds", **options)
-    assert same(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))
+    assert same_dataset(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))
 
 
 @FIRST_IS_KEPT
@@ -78,7 +78,7 @@ def test_what_a_file_lacks_is_missing(
         ds.write(path, dataset)
     ds.merge_files("t", paths, tmp_path / "out.ds")
     merged = ds.read(tmp_path / "out.ds")
-    assert same(merged, ds.merge(datasets, "t"))
+    assert same_dataset(merged, ds.merge(datasets, "t"))
     assert np.flatnonzero(merged["x"].mask).tolist() == [2 * lacking, 2 * lacking + 1]
 
 
@@ -99,7 +99,7 @@ def test_progress_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype
 def test_the_output_may_be_an_input_and_appears_whole(paths: list[Path], tmp_path: Path) -> None:
     oracle = ds.merge([ds.read(path) for path in paths[:2]], "t")
     ds.merge_files("t", paths[:2], paths[0])
-    assert same(ds.read(paths[0]), oracle)
+    assert same_dataset(ds.read(paths[0]), oracle)
     paths[4].write_bytes(paths[4].read_bytes()[:-30])
     before = paths[0].read_bytes()
     with pytest.raises(ds.TruncatedError, match=r"f4.ds"):

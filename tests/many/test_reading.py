@@ -17,43 +17,16 @@ import pytest
 import ds_format as ds
 from ds_format.many import reading
 
-from ..same import same_data
-
-
-def make(i: int) -> dict[str, Any]:
-    """Make a dataset with a bit of everything, two positions along `t`."""
-    return {
-        "t": np.array([2.0 * i, 2.0 * i + 1]),
-        "x": np.ma.MaskedArray(
-            np.arange(6, dtype="i2").reshape(2, 3) + i, [[bool(i % 2), False, False], [False, False, False]]
-        ),
-        "s": np.array([f"ž{i}", ""], object),
-        "flag": np.array([True, i % 2 == 0]),
-        "site": i,
-        ".": {
-            "t": {".dims": ["t"], "units": "s"},
-            "x": {".dims": ["t", "y"]},
-            "s": {".dims": ["t"]},
-            "flag": {".dims": ["t"]},
-        },
-    }
+from ..same import same_data, same_dataset
+from .conftest import a_bit_of_everything
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
     found = [tmp_path / f"f{i:02}.ds" for i in range(9)]
     for i, path in enumerate(found):
-        ds.write(path, make(i))
+        ds.write(path, a_bit_of_everything(i))
     return found
-
-
-def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
-    """Whether two datasets are the same, order aside."""
-    return (
-        left.keys() == right.keys()
-        and left["."] == right["."]
-        and all(same_data(left[key], right[key]) for key in left if key != ".")
-    )
 
 
 @pytest.mark.parametrize("threads", [None, 1, 3])
@@ -63,17 +36,17 @@ def test_a_list_is_what_reading_one_by_one_gives(
 ) -> None:
     monkeypatch.setattr(reading, "BATCH", 2)
     found = ds.read_many(paths, variables, threads=threads)
-    assert all(same(dataset, ds.read(path, variables)) for dataset, path in zip(found, paths, strict=True))
+    assert all(same_dataset(dataset, ds.read(path, variables)) for dataset, path in zip(found, paths, strict=True))
 
 
 def test_files_of_every_size_and_format(paths: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reading, "SMALL_SIZE", paths[0].stat().st_size - 1)
     ds.convert(paths[0], tmp_path / "a.nc", ["t", "site"])
-    ds.write(tmp_path / "old.ds", make(5), version="2.0.1")
+    ds.write(tmp_path / "old.ds", a_bit_of_everything(5), version="2.0.1")
     ds.write(tmp_path / "tiny.ds", {"x": 1})
     every = [*paths, tmp_path / "a.nc", tmp_path / "old.ds", tmp_path / "tiny.ds", tmp_path / "tiny.ds"]
     for dataset, path in zip(ds.read_many(every), every, strict=True):
-        assert same(dataset, ds.read(path))
+        assert same_dataset(dataset, ds.read(path))
 
 
 def test_datasets_share_nothing(tmp_path: Path) -> None:
@@ -94,11 +67,13 @@ def test_datasets_share_nothing(tmp_path: Path) -> None:
 def test_into_one_dataset(paths: list[Path], batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "BATCH", batch)
     oracle = ds.merge([ds.read(path) for path in paths], "t")
-    assert same(ds.read_many(paths, dim="t"), oracle)
-    assert same(ds.read_many(paths, ["x", "site"], dim="t"), ds.merge([ds.read(p, ["x", "site"]) for p in paths], "t"))
-    assert same(ds.read_many(paths, dim="new"), ds.merge([ds.read(path) for path in paths], "new"))
+    assert same_dataset(ds.read_many(paths, dim="t"), oracle)
+    assert same_dataset(
+        ds.read_many(paths, ["x", "site"], dim="t"), ds.merge([ds.read(p, ["x", "site"]) for p in paths], "t")
+    )
+    assert same_dataset(ds.read_many(paths, dim="new"), ds.merge([ds.read(path) for path in paths], "new"))
     along = ds.read_many(paths, "x", dim="y")
-    assert same(along, ds.merge([ds.read(path, "x") for path in paths], "y"))
+    assert same_dataset(along, ds.merge([ds.read(path, "x") for path in paths], "y"))
 
 
 def test_big_endian_and_unaligned_files(tmp_path: Path) -> None:
@@ -193,7 +168,7 @@ def test_in_any_executor(paths: list[Path], tmp_path: Path, merge: str | None) -
     processes = ds.readdir(tmp_path, ["t", "x"], merge=merge, parallel=True, njobs=2)
     for found in (threads, processes):
         for left, right in zip(*([d] if isinstance(d, dict) else d for d in (found, plain)), strict=True):
-            assert same(left, right)
+            assert same_dataset(left, right)
 
 
 WRF = "wrfout_d01_2020-01-0{}_00:00:00"

@@ -18,10 +18,8 @@ from ds_format.cli.main import main
 from ds_format.many import merging
 
 from ..same import same_data
-
-KINDS = ("a.ds", "b.nc", "c.nc4", "d.h5", "e.json", "f.msgpack")
-"""Suffixes of files that are read in different ways."""
-FORMATS = {"b.nc": "NETCDF3_CLASSIC", "c.nc4": "NETCDF4"}
+from . import conftest
+from .conftest import KINDS, into_a_file, into_memory, of_datasets, written
 
 
 def station(i: int, **constants: Any) -> dict[str, Any]:
@@ -30,28 +28,6 @@ def station(i: int, **constants: Any) -> dict[str, Any]:
     dims = {name: [f"n_{name}"][: np.ndim(value)] for name, value in constants.items()}
     meta = {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}, **{name: {".dims": d} for name, d in dims.items()}}
     return {"time": times, "x": times * 2, **constants, ".": {**meta, ".": {"history": "x" * i}}}
-
-
-def written(folder: Path, kind: str, datasets: Sequence[dict[str, Any]]) -> list[str]:
-    paths = [str(folder / f"{i}{kind[1:]}") for i in range(len(datasets))]
-    options: Any = {"format": FORMATS[kind]} if kind in FORMATS else {}
-    for path, dataset in zip(paths, datasets, strict=True):
-        ds.write(path, dataset, **options)
-    return paths
-
-
-def into_memory(paths: list[str], **options: Any) -> Any:
-    return ds.read_many(paths, dim="time", **options)
-
-
-def into_a_file(paths: list[str], **options: Any) -> Any:
-    output = Path(paths[0]).with_name("out.ds")
-    ds.merge_files("time", paths, output, **options)
-    return ds.read(output)
-
-
-def of_datasets(paths: list[str], **options: Any) -> Any:
-    return ds.merge([ds.read(path) for path in paths], "time", **options)
 
 
 JOINS: list[Callable[..., Any]] = [into_memory, into_a_file, of_datasets]
@@ -81,7 +57,7 @@ def test_a_warning_names_the_first_two_files_and_both_values(join: Any, kind: st
     assert len(found) == 2
     assert all(any(text.startswith(one + end) for text in found) for one in texts)
     assert all("`stack`" in text for text in found)
-    assert {warning.filename for warning in record} == {__file__}
+    assert {warning.filename for warning in record} == {conftest.__file__}
 
 
 @pytest.mark.parametrize("join", JOINS)

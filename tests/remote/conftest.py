@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+
+import ds_format as ds
 
 from .server import Server
 
@@ -87,3 +90,32 @@ def moto() -> Iterator[Moto]:
 def bucket(moto: Moto) -> Bucket:
     """Return an empty bucket of S3."""
     return moto.bucket()
+
+
+def report(i: int, n: int = 3) -> dict[str, Any]:
+    meta = {"time": {".dims": ["time"], "units": "days since 2000-01-01"}, "x": {".dims": ["time", "n"]}}
+    return {"time": np.array([float(i)]), "x": np.arange(float(n))[None] + i, ".": meta}
+
+
+def made(folder: Path, names: list[str], **options: Any) -> dict[str, bytes]:
+    """Return files of which the one of number i begins with the time i."""
+    for i, name in enumerate(names):
+        ds.write(folder / name, report(i, **options))
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+def urls(server: Server) -> list[str]:
+    return [server.url(f"{name}?token=secret") for name in server.files]
+
+
+def keys(bucket: Bucket) -> dict[str, str]:
+    return {"key": bucket.key_id, "secret": bucket.secret, "endpoint_url": bucket.endpoint, "region": bucket.region}
+
+
+CODE = """
+import sys
+import ds_format as ds
+options = {{"anon": True, "endpoint": sys.argv[1].rpartition("/")[0]}}
+with ds.remote(timeout=60):
+    {call}
+"""

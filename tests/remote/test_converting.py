@@ -15,9 +15,8 @@ from ds_format.cli.main import main
 from ds_format.zds import ZDSStore
 
 from . import server as behaviours
-from .conftest import check_interrupt
+from .conftest import CODE, check_interrupt, keys, made, urls
 from .server import Server
-from .test_many import CODE, keys, made, urls
 
 if TYPE_CHECKING:
     from .bucket import Bucket

@@ -13,6 +13,7 @@ import pytest
 
 import ds_format as ds
 
+from ..same import same_dataset
 from .server import Server
 
 pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
@@ -60,19 +61,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def assert_same(found: Any, expected: Any) -> None:
-    assert {*found} == {*expected} and found["."] == expected["."]
-    for key in expected:
-        if key != ".":
-            np.testing.assert_array_equal(found[key], expected[key])
-            assert type(found[key]) is type(expected[key]) and found[key].dtype == expected[key].dtype
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_on_a_web_server_is_as_a_local_one(name: str, folder: Path, serve: Serve) -> None:
     server = serve({name: (folder / name).read_bytes()})
     local = ds.read(folder / name)
-    assert_same(ds.read(server.url(f"{name}?token=a.b#c.d")), local)
+    assert same_dataset(ds.read(server.url(f"{name}?token=a.b#c.d")), local)
     if name in REQUESTS:
         assert len(server.requests) <= REQUESTS[name][0]
     key = next(iter(local))
@@ -97,15 +90,15 @@ def test_content_tells_the_format(name: str, kind: str, folder: Path, serve: Ser
         (folder / f"copy of {name}".replace(".", " ")).write_bytes(data)
     local = ds.read(folder / (name if kind == "file" else f"copy of {name}".replace(".", " ")))
     if kind == "server":
-        assert_same(ds.read(serve({"data": data}).url("data")), local)
+        assert same_dataset(ds.read(serve({"data": data}).url("data")), local)
     elif kind == "file":
         with (folder / name).open("rb") as file:
             file.seek(10)
-            assert_same(ds.read(file), local)
+            assert same_dataset(ds.read(file), local)
             assert file.tell() == 10
     else:
         made = {"BytesIO": io.BytesIO, "memoryview": memoryview, "bytearray": bytearray, "stream": Seeking}[kind]
-        assert_same(ds.read(made(data)), local)
+        assert same_dataset(ds.read(made(data)), local)
 
 
 class Seeking:
@@ -122,7 +115,7 @@ class Seeking:
 @pytest.mark.parametrize("name", ["small.json", "small.csv", "small.tsv"])
 def test_text_needs_its_format(name: str, folder: Path) -> None:
     data = (folder / name).read_bytes()
-    assert_same(ds.read(io.BytesIO(data), format=name.partition(".")[2]), ds.read(folder / name))
+    assert same_dataset(ds.read(io.BytesIO(data), format=name.partition(".")[2]), ds.read(folder / name))
     with pytest.raises(ds.DriverError, match="<BytesIO>: unknown file format"):
         ds.read(io.BytesIO(data))
 

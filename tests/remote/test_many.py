@@ -16,7 +16,7 @@ import pytest
 import ds_format as ds
 
 from . import server as behaviours
-from .conftest import check_interrupt
+from .conftest import CODE, check_interrupt, keys, made, urls
 from .server import Server
 
 if TYPE_CHECKING:
@@ -26,22 +26,6 @@ pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
 
 Serve = Callable[..., Server]
 N = 20
-
-
-def report(i: int, n: int = 3) -> dict[str, Any]:
-    meta = {"time": {".dims": ["time"], "units": "days since 2000-01-01"}, "x": {".dims": ["time", "n"]}}
-    return {"time": np.array([float(i)]), "x": np.arange(float(n))[None] + i, ".": meta}
-
-
-def made(folder: Path, names: list[str], **options: Any) -> dict[str, bytes]:
-    """Return files of which the one of number i begins with the time i."""
-    for i, name in enumerate(names):
-        ds.write(folder / name, report(i, **options))
-    return {name: (folder / name).read_bytes() for name in names}
-
-
-def urls(server: Server) -> list[str]:
-    return [server.url(f"{name}?token=secret") for name in server.files]
 
 
 def times(datasets: Any) -> list[float]:
@@ -124,10 +108,6 @@ def test_merging_many_files_opens_each_once(serve: Serve, tmp_path: Path) -> Non
     ds.merge_files("time", urls(server), tmp_path / "merged.ds")
     assert ds.read(tmp_path / "merged.ds")["time"].tolist() == [*range(80)]
     assert len(server.requests) == 80 and 1 < server.most <= 8
-
-
-def keys(bucket: Bucket) -> dict[str, str]:
-    return {"key": bucket.key_id, "secret": bucket.secret, "endpoint_url": bucket.endpoint, "region": bucket.region}
 
 
 def test_folders_in_a_bucket(bucket: Bucket, tmp_path: Path) -> None:
@@ -269,13 +249,6 @@ def test_workers_of_distributed(serve: Serve, tmp_path: Path) -> None:
     assert len(server.requests) == 2 * N
 
 
-CODE = """
-import sys
-import ds_format as ds
-options = {{"anon": True, "endpoint": sys.argv[1].rpartition("/")[0]}}
-with ds.remote(timeout=60):
-    {call}
-"""
 CALLS = {
     "read_many": "ds.read_many(sys.argv[1:])",
     "merge_files": "ds.merge_files('time', sys.argv[1:], 'merged.ds')",

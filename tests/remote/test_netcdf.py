@@ -14,6 +14,7 @@ from ds_format import hdf5
 from ds_format.body.body import MemoryBody
 from ds_format.views.subset import open_subset
 
+from ..same import same_dataset
 from .server import Server
 
 pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
@@ -74,14 +75,6 @@ def rounds(server: Server, read: Callable[[], Any]) -> tuple[Any, int]:
     return found, len(server.requests)
 
 
-def assert_same(found: Any, expected: Any) -> None:
-    assert {*found} == {*expected}
-    for key in expected:
-        if key != ".":
-            np.testing.assert_array_equal(np.ma.getmaskarray(found[key]), np.ma.getmaskarray(expected[key]))
-            np.testing.assert_array_equal(np.ma.filled(found[key], 0), np.ma.filled(expected[key], 0))
-
-
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(
     ("variables", "selected"),
@@ -101,7 +94,7 @@ def test_all_variables_come_together(
 ) -> None:
     server = serve(files)
     found, n = rounds(server, lambda: ds.read(server.url(name), variables, selected))
-    assert_same(found, local(name, variables, selected))
+    assert same_dataset(found, local(name, variables, selected))
     assert n <= OPENING + INDEX.get(name, 0) + 1
 
 

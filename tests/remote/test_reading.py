@@ -12,6 +12,7 @@ import pytest
 
 import ds_format as ds
 
+from ..same import same_data
 from .server import Server
 
 pytest.importorskip("urllib3", reason="needs urllib3, of the extra remote")
@@ -52,12 +53,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def assert_same(found: Any, expected: Any) -> None:
-    np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected))
-    np.testing.assert_array_equal(np.ma.filled(found, 0), np.ma.filled(expected, 0))
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
-
-
 @pytest.mark.parametrize("variables", [None, ["x"], ["m", "s"]])
 def test_a_small_file_takes_one_request(variables: list[str] | None, files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
@@ -65,7 +60,7 @@ def test_a_small_file_takes_one_request(variables: list[str] | None, files: dict
     assert len(server.requests) == 1
     assert [key for key in found if key != "."] == (variables or ["x", "m", "s"])
     for key in variables or ["x", "m", "s"]:
-        assert_same(found[key], SMALL[key])
+        assert same_data(found[key], SMALL[key])
         found[key][:1] = found[key][1:2]  # it can be written
     assert server.requests[0].query == "token=1"
     assert found["."]["." if variables == [] else (variables or ["x"])[0]][".dims"]
@@ -88,14 +83,14 @@ def test_opening_takes_one_request(files: dict[str, bytes], serve: Serve) -> Non
 
 def test_a_slab_takes_two_requests(files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
-    assert_same(ds.read(server.url("large.ds"), "grid", {"time": 5})["grid"], GRID[5])
+    assert same_data(ds.read(server.url("large.ds"), "grid", {"time": 5})["grid"], GRID[5])
     assert len(server.requests) == 2
     assert server.sent <= 64 * 1024 + GRID[5].nbytes
 
 
 def test_a_masked_slab_takes_three_requests(files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
-    assert_same(ds.read(server.url("large.ds"), "masked", {"time": 5})["masked"], MASKED[5])
+    assert same_data(ds.read(server.url("large.ds"), "masked", {"time": 5})["masked"], MASKED[5])
     assert len(server.requests) == 3
     assert server.sent <= 64 * 1024 + MASKED.size // 8 + 1 + MASKED[5].nbytes
 
@@ -105,20 +100,20 @@ def test_whole_variables_take_two_requests(keys: list[str] | None, files: dict[s
     server = serve(files)
     found = ds.read(server.url("large.ds"), keys)
     for key in keys or [key for key in LARGE if key != "."]:
-        assert_same(found[key], LARGE[key])
+        assert same_data(found[key], LARGE[key])
     assert len(server.requests) == 2
 
 
 def test_a_series_reads_close_ranges_as_one(files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
-    assert_same(ds.read(server.url("large.ds"), "grid", {"lat": 3, "lon": 4})["grid"], GRID[:, 3, 4])
+    assert same_data(ds.read(server.url("large.ds"), "grid", {"lat": 3, "lon": 4})["grid"], GRID[:, 3, 4])
     assert len(server.requests) == 2
 
 
 def test_a_series_with_a_small_gap_takes_a_request_for_each_time(files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
     with ds.remote(gap=1000):
-        assert_same(ds.read(server.url("large.ds"), "grid", {"lat": 170, "lon": 4})["grid"], GRID[:, 170, 4])
+        assert same_data(ds.read(server.url("large.ds"), "grid", {"lat": 170, "lon": 4})["grid"], GRID[:, 170, 4])
     assert len(server.requests) == 20  # that of the first time came with the header
     assert server.sent < 64 * 1024 + 100_000
 
@@ -126,7 +121,7 @@ def test_a_series_with_a_small_gap_takes_a_request_for_each_time(files: dict[str
 def test_large_ranges_come_in_pieces(files: dict[str, bytes], serve: Serve) -> None:
     server = serve(files)
     with ds.remote(piece=100_000, lanes=3):
-        assert_same(ds.read(server.url("large.ds"), "grid")["grid"], GRID)
+        assert same_data(ds.read(server.url("large.ds"), "grid")["grid"], GRID)
     sizes = [end - first for first, end in server.ranges[1:]]  # type: ignore[misc, operator]
     assert (
         max(sizes) == 100_000 and sum(sizes) < GRID.nbytes + 1000 and len(sizes) == -(-(GRID.nbytes - 65536) // 100_000)
@@ -139,9 +134,9 @@ def test_a_handle_reads_a_part_with_one_request(files: dict[str, bytes], serve: 
         handle = pickle.loads(pickle.dumps(file["grid"].handle()))
         small = ds.open(server.url("small.ds"))["x"].handle()
     del server.requests[:]
-    assert_same(handle[3:5], GRID[3:5])
+    assert same_data(handle[3:5], GRID[3:5])
     assert [request.query for request in server.requests] == ["token=1"]
-    assert_same(pickle.loads(pickle.dumps(small)).read(), SMALL["x"])  # its bytes came with the header
+    assert same_data(pickle.loads(pickle.dumps(small)).read(), SMALL["x"])  # its bytes came with the header
     assert len(server.requests) == 1
 
 
@@ -159,7 +154,7 @@ def test_the_address_hides_credentials(files: dict[str, bytes], serve: Serve) ->
 def test_a_file_without_a_suffix_is_recognised(name: str, files: dict[str, bytes], serve: Serve) -> None:
     server = serve({"data": files[f"{name}.ds"]})
     key = "x" if name == "small" else "hours"
-    assert_same(ds.read(server.url("data"), [key])[key], (SMALL if name == "small" else LARGE)[key])
+    assert same_data(ds.read(server.url("data"), [key])[key], (SMALL if name == "small" else LARGE)[key])
     assert len(server.requests) == 1  # variables of few bytes come with the header
 
 
@@ -172,7 +167,7 @@ def test_checksums_are_compared(tmp_path: Path, serve: Serve) -> None:
     ds.write(tmp_path / "sums.ds", LARGE, checksum=True)
     data = bytearray((tmp_path / "sums.ds").read_bytes())
     server = serve({"sums.ds": bytes(data)})
-    assert_same(ds.read(server.url("sums.ds"), "grid", verify=True)["grid"], GRID)
+    assert same_data(ds.read(server.url("sums.ds"), "grid", verify=True)["grid"], GRID)
     data[1000] ^= 1
     server.files["sums.ds"] = bytes(data)
     with pytest.raises(ds.IntegrityError, match="grid"):

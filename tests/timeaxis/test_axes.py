@@ -23,8 +23,8 @@ from ds_format.errors import UnsupportedError
 from ds_format.timeaxis import dated_julian
 from ds_format.timeaxis.calendars import year_text
 
-REAL_WORLD = ["standard", "gregorian", "proleptic_gregorian", "julian", "tai"]
-MODELS = ["noleap", "365_day", "all_leap", "366_day", "360_day"]
+from .calendars import MODELS, REAL_WORLD, REFERENCE, close, julian_date, values
+
 PER_DAY = {
     "days": 1,
     "hours": 24,
@@ -33,8 +33,6 @@ PER_DAY = {
     "milliseconds": 86_400e3,
     "microseconds": 86_400e6,
 }
-JULIAN_STEP = 1e-4
-"""Seconds by which a Julian date may be wrong, in the years that are drawn."""
 
 
 @st.composite
@@ -50,11 +48,6 @@ def units(draw: st.DrawFn, calendar: str) -> str:
     return f"{unit} since {date}"
 
 
-def values(per_day: float) -> st.SearchStrategy[float]:
-    days = st.integers(0, 100_000) | st.floats(-100_000, 100_000) | st.integers(0, 500_000).map(lambda n: n / 24)
-    return days.map(lambda value: value * per_day)
-
-
 @st.composite
 def times(draw: st.DrawFn, calendar: str) -> tuple[str, float, cftime.datetime]:
     """Draw units, a value, and the date that cftime sees in them."""
@@ -67,19 +60,6 @@ def times(draw: st.DrawFn, calendar: str) -> tuple[str, float, cftime.datetime]:
         except ValueError as error:
             assume("1958" not in str(error))
             raise
-
-
-def julian_date(date: cftime.datetime, calendar: str) -> float:
-    """Return the Julian date of a date of `calendar`, as cftime counts."""
-    clock = datetime.timedelta(hours=date.hour, minutes=date.minute, seconds=date.second, microseconds=date.microsecond)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cftime.CFWarning)
-        day = cftime.datetime(date.year, date.month, date.day, calendar=calendar).toordinal()
-    return float(day - 0.5 + clock / datetime.timedelta(1))
-
-
-def close(found: Any, wanted: Any, per_day: float = 1) -> None:
-    assert np.max(np.abs(np.asarray(found) - np.asarray(wanted)), initial=0) / per_day * 86_400 <= JULIAN_STEP
 
 
 @pytest.mark.parametrize("calendar", REAL_WORLD)
@@ -463,18 +443,6 @@ def test_examples() -> None:
     for name in ("units", "axes"):
         done = doctest.testmod(sys.modules[f"ds_format.timeaxis.{name}"])
         assert done.attempted and not done.failed
-
-
-REFERENCE = """
-import json, sys, warnings
-import ds_format as ds
-warnings.simplefilter("ignore")
-out = []
-for path in sys.argv[1:]:
-    d = ds.read(path, jd=True)
-    out.append(d["t"].tolist() if d["."]["t"].get(".time") else None)
-print(json.dumps(out))
-"""
 
 
 def test_julian_dates_are_those_of_the_reference(reference_python: str, tmp_path: Path) -> None:

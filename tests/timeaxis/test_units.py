@@ -16,7 +16,7 @@ import ds_format as ds
 from ds_format import timeaxis
 from ds_format.errors import UnsupportedError
 
-from .test_axes import MODELS, REAL_WORLD, REFERENCE, close, julian_date, values
+from .calendars import MODELS, REAL_WORLD, REFERENCE, close, julian_date, values
 
 SECONDS = {name: length / 1e6 for name, length in cftime.UNIT_CONVERSION_FACTORS.items()}
 """All names of units that cftime knows."""

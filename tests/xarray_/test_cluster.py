@@ -14,8 +14,9 @@ import pytest
 
 import ds_format as ds
 
+from ..same import same_dataset
 from . import lazy
-from .test_parallel import many_kinds, names, same, write
+from .dask_datasets import many_kinds, names, write
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is optional")
 dask = pytest.importorskip("dask", reason="dask is optional")
@@ -61,7 +62,7 @@ def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> 
     assert names(tmp_path) == ["a.ds"]
     found = ds.read(tmp_path / "a.ds")
     ds.write(tmp_path / "b.ds", {**expected, ".": meta})
-    same(found, ds.read(tmp_path / "b.ds"))
+    assert same_dataset(found, ds.read(tmp_path / "b.ds"))
 
 
 @COMPUTE

@@ -11,7 +11,7 @@ import pytest
 
 import ds_format as ds
 
-from .test_writing import chunked, example
+from .dask_datasets import chunked, example
 
 xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed (extra dask)")

@@ -18,17 +18,15 @@ from hypothesis import given, settings, strategies as st
 
 import ds_format as ds
 
+from ..conftest import small_disk
+from ..same import same_dataset
 from ..strategies import chunked
-from ..test_whole_or_absent import small_disk
 from . import lazy
+from .dask_datasets import NUMBERS, da, many_kinds, names, parallel, write
 
 dask = pytest.importorskip("dask", reason="dask is optional")
-da = pytest.importorskip("dask.array", reason="dask is optional")
-delayed_ = pytest.importorskip("dask.delayed", reason="dask is optional")
-parallel = pytest.importorskip("ds_format.xarray_.parallel", reason="dask is optional")
 
 COMPUTE = pytest.mark.parametrize("compute", [True, False])
-NUMBERS = np.arange(20)
 
 
 @pytest.fixture(scope="module")
@@ -45,54 +43,6 @@ def scheduler(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def write(path: Path, arrays: dict[str, Any], *, compute: bool = True, meta: Any = None, **options: Any) -> None:
-    """Write a file, at once or as something delayed."""
-    before = names(path.parent) if path.parent.exists() else None
-    delayed = parallel.write(path, meta or {}, arrays, compute=compute, **options)
-    if compute:
-        assert delayed is None
-    else:
-        assert type(delayed) is delayed_.Delayed
-        assert before is None or names(path.parent) == before
-        assert delayed.compute() is None
-
-
-def many_kinds() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return metadata, arrays, and these as NumPy arrays."""
-    grid = np.arange(600.0).reshape(6, 10, 10)
-    text = np.array(["", "a", "žluť", "long " * 20, "b", "c"], object).reshape(2, 3)
-    masked = np.ma.MaskedArray(NUMBERS, NUMBERS % 3 == 0)
-    flags = NUMBERS % 2 == 0
-    meta = {
-        "rows": {".dims": ["t", "y", "x"], "units": "K"},
-        "masked": {".missing": True, "valid_max": np.int16(7)},
-        ".": {"title": "many kinds"},
-    }
-    arrays = {
-        "rows": da.from_array(grid, chunks=(2, 10, 10)),
-        "tiles": da.from_array(grid.astype(">f4"), chunks=(4, 3, 7)),
-        "columns": da.from_array(grid[0], chunks=(10, 1)),
-        "one": da.from_array(np.array(3, "i2")),
-        "empty": da.zeros((3, 0, 2), dtype="u1"),
-        "masked": da.from_array(masked, chunks=7),
-        "whole": da.from_array(np.ma.MaskedArray(grid[0]), chunks=(3, 4)),
-        "text": da.from_array(text, chunks=(1, 2)),
-        "words": da.from_array(np.array(["x", "yyy", "zz"]), chunks=2),
-        "bytes": da.from_array(np.array([b"x", b"yyy", b"zz"]), chunks=1),
-        "flags": da.from_array(flags, chunks=8),
-        "odd": da.from_array(flags, chunks=3),
-        "eager": NUMBERS * 2,
-        "eager text": text,
-        "nothing": None,
-    }
-    expected = {key: array.compute() if isinstance(array, da.Array) else array for key, array in arrays.items()}
-    return {**meta, **{key: {} for key in arrays if key not in meta}}, arrays, expected
-
-
 @pytest.mark.usefixtures("scheduler")
 @COMPUTE
 def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> None:
@@ -100,7 +50,7 @@ def test_values_are_those_of_the_eager_writer(compute: bool, tmp_path: Path) -> 
     write(tmp_path / "a.ds", arrays, compute=compute, meta=meta)
     assert names(tmp_path) == ["a.ds"]
     ds.write(tmp_path / "b.ds", {**expected, ".": meta})
-    same(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
+    assert same_dataset(ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "b.ds"))
 
 
 @pytest.mark.usefixtures("scheduler")
@@ -109,17 +59,6 @@ def test_an_empty_variable_may_be_the_last(tmp_path: Path) -> None:
     write(tmp_path / "a.ds", arrays, meta={key: {} for key in arrays})
     assert ds.read(tmp_path / "a.ds")["scalar"] == 1
     assert ds.verify(tmp_path / "a.ds") == []
-
-
-def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert list(found) == list(expected)
-    assert found["."] == expected["."]
-    for key, wanted in expected.items():
-        if key != "." and wanted is not None:
-            assert type(found[key]) is type(wanted)
-            assert found[key].dtype == wanted.dtype
-            np.testing.assert_array_equal(found[key], wanted)
-            np.testing.assert_array_equal(np.ma.getmaskarray(found[key]), np.ma.getmaskarray(wanted))
 
 
 @settings(max_examples=50)

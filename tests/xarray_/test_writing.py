@@ -12,36 +12,14 @@ import pytest
 import ds_format as ds
 from ds_format.api.writing import is_xarray
 
-xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
 dask_array = pytest.importorskip("dask.array", reason="needs dask (extra dask)")
 
 from ds_format.xarray_.parallel import rows_of  # noqa: E402
 
 from ..formats import FOR_OTHERS, SUFFIXES  # noqa: E402
+from .dask_datasets import chunked, example, xr  # noqa: E402
 
 HOLDS_ALL = [suffix for suffix in SUFFIXES if suffix not in FOR_OTHERS]
-
-
-def example() -> Any:
-    """Return a dataset with something of all that writing changes."""
-    rain = np.arange(12.0).reshape(4, 3)
-    rain[1, 2] = np.nan
-    packing = {"dtype": np.dtype("i2"), "scale_factor": 0.5, "_FillValue": np.int16(-9)}
-    return xr.Dataset(
-        {
-            "rain": (("time", "x"), rain, {"units": "mm"}, packing),
-            "wet": ("time", [True, False, True, True]),
-            "note": ("time", np.array(["a", None, "", "d"], dtype=object)),
-            "plain": (("time", "x"), rain.astype("f4")),
-        },
-        {"time": np.array(["2000-01-01", "2000-01-02", "2000-01-03", "2000-01-04"], "M8[ns]"), "mean": 1.5},
-        {"title": "Rain"},
-    )
-
-
-def chunked(dataset: Any) -> Any:
-    """Return a dataset in chunks of dask, but for objects, which would be computed at once."""
-    return dataset.assign({name: dataset[name].chunk({"time": 2}) for name in ("rain", "wet", "plain")})
 
 
 @pytest.mark.parametrize("kind", ["eager", "dask", "delayed"])

@@ -212,3 +212,11 @@ def write(root: Path, files: Files) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
     return root
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return all that is in a folder, and when it was changed."""
+    return {
+        str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in [folder, *folder.rglob("*")]
+    }

@@ -18,6 +18,7 @@ from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import examine
 
 from . import golden, oracle
+from .golden import everything
 
 CASES = [(name, collection) for name in golden.WHOLE for collection in golden.expected(name)["collections"]]
 WARNED = {"quirk_bom"}  # when they are read; of blank lines nobody knows who has an index
@@ -137,14 +138,6 @@ def test_reading_writes_nothing(name: str, tmp_path: Path) -> None:
                 list(store.scan())
         examine(path)
     assert everything(path.parent) == before
-
-
-def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Return all that is in a folder, and when it was changed."""
-    return {
-        str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
-        for path in [folder, *folder.rglob("*")]
-    }
 
 
 @pytest.mark.parametrize(("name", "collection"), CASES)

@@ -20,7 +20,7 @@ from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import Counts, examine, validate
 
 from . import golden, oracle, rules
-from .test_golden import everything
+from .golden import everything
 
 DATA, INDEX, MANIFEST = (f"{golden.META}/{name}" for name in ("data.jsonl", "index.bin", "manifest.json"))
 

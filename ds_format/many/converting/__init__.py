@@ -2,8 +2,7 @@
 
 running      `convert_many`: from the arguments to a record of each file
 workers      the place where files are converted: this process, threads, processes, or an executor of the user
-worker_process
-             the program of such a process
+processes    such processes, and what they do
 task         one file: converted into the folder of the run, checked, renamed
 workspace    the hidden files of a run in the folder of the outputs: journal, lock, unfinished outputs
 inputs       arguments → files, and their outputs

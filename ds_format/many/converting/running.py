@@ -108,8 +108,6 @@ class RunOptions(NamedTuple):
     each: Each | None = None
     begin: Callable[[int], None] | None = None
     """Called with the number of inputs, before the first conversion."""
-    forks: bool = False
-    """Whether worker processes may be copies of this one, because it only runs this command."""
 
     def check(self) -> None:
         """Check that the options are consistent.
@@ -222,7 +220,6 @@ def convert_many(
     BusyError
         If another run writes to `outdir`.
     OSError
-        If `outdir` cannot be written.
         If `outdir` cannot be written to.
 
     Examples
@@ -389,7 +386,7 @@ class ConversionRun:
                     folder.begin()
                 settings = self._settings._replace(work=folder.work)
                 how = self._options
-                execute(orders, settings, self._take, jobs=how.jobs or 1, executor=how.executor, forks=how.forks)
+                execute(orders, settings, self._take, jobs=how.jobs or 1, executor=how.executor)
         finally:
             try:
                 self._write()

@@ -45,6 +45,10 @@ INTERVAL = 0.2
 
 STEP = 20_000_000
 """Nanoseconds within which two changes of a file may have the same time, since file systems use a coarse clock."""
+WAIT = 0.1
+"""Maximum number of seconds between two reports of progress."""
+PATIENCE = 10.0
+"""Seconds that a run waits, at its end, for conversions that it stops."""
 LOOKS = 5
 """Number of times to wait for this period. A file that is changed so often is being written."""
 DATE_ERROR = 1e-6
@@ -185,6 +189,15 @@ class Outcome(NamedTuple):
     stamp: tuple[int, int] = (0, 0)
     """Size and modification time (ns) of the input, before it was read; see `PlannedFile.mtime`."""
     warnings: tuple[CaughtWarning, ...] = ()
+
+
+Batch = list[FileOrder]
+Take = Callable[[list[Outcome], float], None]
+"""Called with outcomes of orders, and the number of bytes of the current sources that are done."""
+
+
+class Stopped(BaseException):
+    """The run ends before a file is finished."""
 
 
 def _plain(value: Any) -> Any:

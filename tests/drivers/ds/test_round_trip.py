@@ -20,7 +20,7 @@ from ds_format.drivers.ds.sink import DsSink as create
 from ds_format.model.index import normalize, shape_of
 
 from ...same import same_data, same_metadata
-from ...strategies import arrays, datasets
+from ...strategies import arrays, datasets, grid, indexes
 
 
 def check(written: dict[str, Any], found: dict[str, Any]) -> None:
@@ -97,26 +97,6 @@ def test_numbers_behind_room_for_a_mask_are_aligned(n: int, tmp_path: Path) -> N
     assert [(source.header.body + source.variable(key).offset) % ALIGNMENT for key in "xy"] == [0, 0]
     source.close()
     assert ds.read(tmp_path / "a.ds")["y"].tolist() == [0.0] * n + [1.0] * n
-
-
-@st.composite
-def indexes(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    out: list[Any] = []
-    for n in shape:
-        kinds = [st.slices(n), st.lists(st.booleans(), min_size=n, max_size=n)]
-        if n:
-            kinds += [st.integers(-n, n - 1), st.lists(st.integers(-n, n - 1), max_size=5)]
-        out.append(draw(st.one_of(kinds)))
-    return tuple(out)
-
-
-def grid(array: Any, index: tuple[Any, ...]) -> Any:
-    """Index one dimension after the other."""
-    for axis, item in reversed(list(enumerate(index))):
-        if isinstance(item, list):
-            item = np.array(item, bool if item and isinstance(item[0], bool) else int)
-        array = array[(slice(None),) * axis + (item, ...)]  # a 0-d array, not a scalar
-    return array
 
 
 @pytest.mark.filterwarnings("ignore:.*leaves nothing")

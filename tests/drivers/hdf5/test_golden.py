@@ -15,7 +15,7 @@ from ds_format.api.conversion import convert
 from ds_format.drivers.hdf5 import HDF5Warning
 from ds_format.errors import UnsupportedError
 
-from ...golden_ds import as_list, same, value
+from ...golden_ds import as_list, value
 from ...same import same_data, same_value
 from .files import GOLDEN, read_all
 
@@ -41,13 +41,13 @@ def test_what_is_in_them(name: str) -> None:
     meta, data = read_all(GOLDEN / f"{name}.h5", skip_unsupported=True)
     told = expected(name)
     assert list(meta) == [*told["variables"], "."] or name == "netcdf"
-    assert same(plain(meta["."]), told["dataset_attrs"])
+    assert same_value(plain(meta["."]), told["dataset_attrs"])
     for key, variable in told["variables"].items():
-        assert same(as_list(data[key]), variable["data"]), key
+        assert same_value(as_list(data[key]), variable["data"]), key
         assert meta[key][".type"] == variable["type"], key
         assert meta[key][".size"] == variable["size"], key
         assert meta[key].get(".dims") == variable["dims"], key
-        assert same(plain(meta[key]), variable["attrs"]), key
+        assert same_value(plain(meta[key]), variable["attrs"]), key
 
 
 def plain(properties: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ds_format.drivers.hdf5 import HDF5Warning
 from ds_format.errors import FormatError, UnsupportedError
 
 from ...same import same_data
-from ..ds.test_round_trip import grid
+from ...strategies import grid
 from .files import read_all
 
 

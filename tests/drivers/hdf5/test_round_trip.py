@@ -18,8 +18,7 @@ from ds_format.codec.encode import properties_of
 from ds_format.drivers import hdf5
 
 from ...same import same_data, same_metadata
-from ...strategies import arrays, datasets
-from ..ds.test_round_trip import grid, indexes
+from ...strategies import arrays, datasets, grid, indexes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*which means missing to other programs")
 

@@ -24,7 +24,7 @@ from ds_format.errors import DsError
 from ...classic import files as classic_files
 from ...hdf5 import drawn
 from ...hdf5.files import MAKERS, each
-from .classic.test_generated import files as generated
+from .classic.generated import files as generated
 
 NEEDS_MORE = ("types", "ncgen", "compound", "filter_", "szip")
 """How the names of files begin that must be opened: with user-defined types, or filters of libraries."""

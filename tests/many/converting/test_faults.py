@@ -18,7 +18,7 @@ import pytest
 import ds_format
 from ds_format import convert, convert_many
 from ds_format.errors import DsError, UnsupportedError
-from ds_format.many.converting import task
+from ds_format.many.converting import processes, task
 from ds_format.many.converting.running import RunOptions, run
 from ds_format.many.converting.workspace import ConversionJournal
 
@@ -105,7 +105,7 @@ def test_an_input_that_changes_meanwhile(jobs: int, make: Make) -> None:
 @pytest.mark.parametrize("n", [2, 40])
 def test_a_file_that_kills_its_process(n: int, make: Make) -> None:
     paths = make(*(f"in/{i:02}.nc" for i in range(n)), "in/05killer.nc", "in/07once.nc", "in/08leaver.nc")
-    records = run(["in"], "out", ".json", Faulty(), RunOptions(jobs=2))  # each in another process: none are ds files
+    records = run(["in"], "out", ".json", Faulty(), RunOptions(jobs=2))
     assert {one.input: one.cause for one in records if one.cause is not None} == {
         "in/05killer.nc": "the process that converted it was killed by signal 9 (SIGKILL)",
         "in/08leaver.nc": "the process that converted it ended with status 3",
@@ -128,6 +128,7 @@ def test_warnings_travel(make: Make) -> None:
 
 def test_processes_that_cannot_start(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     make("in/a.nc", "in/b.nc")
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(DsError, match="a process that was to convert files ended at its start, with status 1"):
         convert_many("in", "out", to="json", jobs=2)

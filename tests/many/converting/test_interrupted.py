@@ -208,8 +208,8 @@ def test_a_killed_run_is_cleaned_up_by_the_next_one(make: Make) -> None:
 
 def test_a_killed_worker_is_replaced(make: Make) -> None:
     make(*(f"in/{i}.ds" for i in range(5)), "in/slow.ds")
-    process = start("in", "out", "to:", "json", "jobs:", "2", slow=True)  # ds files would stay in the program itself
-    wait_for("out/[0-4].json", 5)  # a process that still starts would be killed with a file of its own
+    process = start("in", "out", "jobs:", "2", slow=True)
+    wait_for("out/[0-4].ds", 5)  # a process that still starts would be killed with a file of its own
     for n in range(1, 3):  # the process that converts the file, and the next one
         wait_for(BEGUN, n)
         for pid in processes_of(process.pid) - {process.pid}:
@@ -217,7 +217,7 @@ def test_a_killed_worker_is_replaced(make: Make) -> None:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "ds convert: in/slow.ds: the process that converted it was killed by signal 9 (SIGKILL)\n" in err
-    assert names("out") == [f"{i}.json" for i in range(5)]
+    assert names("out") == [f"{i}.ds" for i in range(5)]
 
 
 def test_two_runs_into_one_folder(make: Make) -> None:
@@ -260,22 +260,23 @@ def test_copies_of_the_program_have_closed_its_files(make: Make) -> None:
     one, other = map(open_files, workers)
     for worker, files in zip(workers, (one, other), strict=True):
         assert Path(f"/proc/{worker}/cmdline").read_text() == command
-        assert [path for path in files.values() if "ds-convert" in path or path.endswith("null")] == []
+        assert [path for path in files.values() if "ds-convert" in path] == []
+        assert {number for number, path in files.items() if path == os.devnull} == {0}
         assert files[1] == files[2]
     assert any("ds-convert" in path for path in open_files(process.pid).values())
-    assert {one[0], *one.values()} & {*other.values()} == {one[2]}  # no end of the pipes of the other one
+    assert {*one.values()} & {*other.values()} == {one[0], one[2]}  # no connection of the other one
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=60)
 
 
 def test_a_copy_that_fails_runs_nothing_of_the_program(make: Make) -> None:
     make(*(f"in/{i}.ds" for i in range(8)))
-    also = "from ds_format.many.converting import worker_process\nworker_process._carry_out = sys.exit"
-    process = start("in", "out", "jobs:", "2", also=also)
+    also = "from ds_format.many.converting import processes\nprocesses._carry_out = sys.exit"
+    process = start("in", "out", "jobs:", "2", "report:", "report.json", also=also)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, "")
-    assert err.count("Traceback") == 2
-    assert check_outputs() == 8
+    assert (process.returncode, out) == (1, ""), err
+    causes = [one["cause"] for one in json.loads(Path("report.json").read_text())]
+    assert causes == ["the process that converted it ended with status 1"] * 8
     assert len(list(Path().glob("started-*"))) == 1
 
 
@@ -289,12 +290,6 @@ os.fork = fork
     process = start("in", "out", "jobs:", "2", also=also)
     assert process.communicate(timeout=60) == ("", "")
     assert check_outputs() == 8
-
-
-def test_only_the_program_is_copied(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fork", None)
-    ds_format.convert_many(make("a.ds", "b.ds"), "out", jobs=2)
-    assert check_outputs() == 2
 
 
 def test_a_program_with_another_thread_is_not_copied(make: Make) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import shutil
 import threading
 import warnings
-from collections import deque
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
@@ -22,9 +20,8 @@ import ds_format
 from ds_format import Conversion, LossWarning, convert_many
 from ds_format.body.lock import Lock
 from ds_format.errors import BusyError, DriverError, DsError, IntegrityError, UnsupportedError
-from ds_format.many.converting import workers
+from ds_format.many.converting import processes, workers
 from ds_format.many.converting.running import RunOptions, run
-from ds_format.many.converting.task import FileOrder, Settings
 
 from ...same import same_data
 from .conftest import Make, names
@@ -47,26 +44,13 @@ def converters(pattern: str) -> set[int]:
     return {int(path.suffix.removeprefix(".by-")) for path in Path().glob(f"{pattern}.by-*")}
 
 
-@pytest.mark.parametrize(("to", "is_part"), [(".ds", True), (".json", False)])
-def test_the_program_takes_part(to: str, is_part: bool, make: Make) -> None:
+@pytest.mark.parametrize("forks", [True, False])
+def test_two_jobs_are_two_other_processes(forks: bool, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "can_fork", lambda: forks)
     make(*(f"in/signed{i}.nc" for i in range(40)))
-    assert statuses(run(["in"], "out", to, Faulty(), RunOptions(jobs=2))) == "c" * 40
-    assert (os.getpid() in converters("in/*")) == is_part
+    assert statuses(run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))) == "c" * 40
+    assert os.getpid() not in converters("in/*")
     assert len(converters("in/*")) <= 2
-
-
-def test_the_program_does_not_convert_a_file_of_which_a_process_died(make: Make) -> None:
-    paths = make("in/signed0.ds", "in/signed1.ds")
-    os.mkdir("work")
-    settings = Settings(os.path.abspath("work"), Faulty(), ".ds", is_one_file=True)
-    work = workers.SharedWork(deque(), settings)
-    work.pickled, work.suspects = pickle.dumps(settings), {1}
-    lane = workers.MixedLane(work)
-    for i, path in enumerate(paths):
-        lane.convert([FileOrder(i, os.path.abspath(path), os.path.abspath(f"{i}.ds"), 1, exists=False)])
-    assert lane.close() == 0
-    assert [one.cause for outcomes in work.results if isinstance(outcomes, list) for one in outcomes] == [None, None]
-    assert [os.getpid() in converters(path) for path in paths] == [True, False]
 
 
 @pytest.mark.parametrize("jobs", [None, 1, 3])
@@ -377,7 +361,8 @@ def test_wrong_jobs(jobs: Any, make: Make) -> None:
         convert_many("a.nc", "out", jobs=jobs)
 
 
-def test_an_option_that_cannot_travel_is_told(make: Make) -> None:
+def test_an_option_that_cannot_travel_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     make("a.ds", "b.ds")
     with pytest.raises(DsError, match=r"an option cannot be sent to another process"):
         convert_many(["a.ds", "b.ds"], "out", to="csv", time_units=lambda: 0, jobs=2)  # type: ignore[arg-type]

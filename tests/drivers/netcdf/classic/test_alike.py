@@ -17,7 +17,7 @@ from ds_format.many import reading
 
 from ....classic.files import Attribute, encode
 from ....classic.same import exact
-from .test_recalled import CHANGES, station
+from ..files import CHANGES, station
 
 
 def held(path: str) -> Any:

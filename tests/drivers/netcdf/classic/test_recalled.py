@@ -18,6 +18,7 @@ from ds_format.drivers.netcdf.classic import recalled
 
 from ....classic.files import Attribute, File, Variable, drawn, encode
 from ....classic.same import exact
+from ..files import CHANGES, numbers, station
 
 
 def fresh(path: Path) -> Any:
@@ -46,55 +47,6 @@ def spoil(value: Any) -> None:
         value.append("spoiled")
     elif isinstance(value, np.ndarray) and value.size:
         value[...] = 1
-
-
-def numbers(*values: float) -> bytes:
-    return struct.pack(f">{len(values)}f", *values)
-
-
-DEFAULTS: dict[str, Any] = {
-    "dims": (b"time", b"station"), "units": b"K", "fill": -9.0, "n": 3, "version": 1, "unlimited": True, "scalar": True,
-}  # fmt: skip
-
-
-def station(day: int = 1, **changes: Any) -> File:
-    """Return a file of an archive; `changes` are of what it says."""
-    said = dict(DEFAULTS)
-    said.update(changes)
-    t: bytes = said["dims"][0]
-    x: bytes = said["dims"][1]
-    attributes = [
-        Attribute(b"units", 2, said["units"]),
-        Attribute(b"valid_range", 5, numbers(-9, 50)),
-        Attribute(b"_FillValue", 5, numbers(said["fill"])),
-    ]
-    data = [numbers(day + i, -9, 5) for i in range(said["n"])]
-    data = data if said["unlimited"] else [b"".join(data)]
-    return File(
-        said["version"],
-        [(t, 0 if said["unlimited"] else said["n"]), (x, 3)],
-        [Attribute(b"title", 2, b"day %d" % day), Attribute(b".odd", 4, struct.pack(">i", day))],
-        [
-            Variable(b"x", [1], 3, [struct.pack(">3h", 1, 2, 3)], [Attribute(b"n", 3, struct.pack(">2h", 7, 8))]),
-            Variable(b"temperature", [0, 1], 5, data, attributes),
-            Variable(b"name", [1], 2, [b"abc"]),
-            *([Variable(b"scalar", [], 4, [struct.pack(">i", day)])] if said["scalar"] else []),
-        ],
-    )
-
-
-CHANGES: list[dict[str, Any]] = [
-    {},
-    {"day": 2},
-    {"n": 1},
-    {"n": 5},
-    {"dims": (b"t", b"s")},
-    {"units": b"degC"},
-    {"fill": 5.0},
-    {"version": 2},
-    {"version": 5},
-    {"unlimited": False},
-]
 
 
 @pytest.mark.parametrize("first", CHANGES)
