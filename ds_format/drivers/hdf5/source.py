@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import path_text
-from ...codec.slab_reading import SlabReader
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import missing
-from ..chunked import Chunks
 from ..library.catalog import FileVariable
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
@@ -189,7 +187,6 @@ class HDF5Source(LibrarySource):
         self._path = path_text(path)
         self._file = open_file(path)
         self._opened: tuple[FileVariable, Node] | None = None
-        self._chunks: Chunks | None = None
         try:
             with Guard(FormatError, self._path):
                 self._take(read_catalog(describe(self._file, self._path), self._path, skip_unsupported))
@@ -199,7 +196,7 @@ class HDF5Source(LibrarySource):
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
-        self._opened = self._chunks = None
+        self._opened = None
         with Guard(DsError, self._path):
             self._file.close()
 
@@ -212,19 +209,6 @@ class HDF5Source(LibrarySource):
         _check_filters(dataset)
         self._opened = (variable, dataset)
         return dataset
-
-    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
-        """Return what reads a slab without the library; see `LibrarySource`."""
-        if variable.kind != "number" or not slices:
-            return None
-
-        def find() -> Any:
-            return h5py.h5d.open(self._file.id, variable.place)
-
-        with Guard(FormatError, self._path, variable.name):
-            if self._chunks is None:
-                self._chunks = Chunks(self._file, self._path)
-            return self._chunks.prepare(variable.place, find, slices, lambda: _fill(h5py.Dataset(find())))
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""

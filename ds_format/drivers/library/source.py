@@ -277,23 +277,6 @@ class LibrarySource(Reopened, Reading):
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True
 
-    def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
-        """Return a reader of a slab that works without the library, in any thread; None: use `_fetch`."""
-        return None
-
-    def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        prepared = None if variable.length is not None else self._prepare(variable, slices)
-        if prepared is None:
-            return Job(partial(self._slab, variable, slices), False)
-
-        def read() -> tuple[NDArray[Any], bool]:
-            try:
-                return prepared(), True
-            except DsError as error:
-                raise error.at(path=self._path, variable=variable.name) from error.__cause__
-
-        return Job(read, True)
-
     def described(self) -> tuple[Metadata, Mapping[str, DsError], dict[str, FileVariable]]:
         """Return metadata, faults and variables in a form that can be pickled."""
         return self.meta, self.faults, {key: each._replace(place=None) for key, each in self._variables.items()}
