@@ -15,7 +15,7 @@ from ..library.catalog import FileVariable, dtype_of
 from ..native import HDF5FileSource, HDF5Values, NativeHandle, open_native
 from ..slabs import Slices
 from .by_library import LIBRARY, open_by_library
-from .catalog import GroupDescription, read_catalog
+from .catalog import read_catalog
 from .format import HDF5Warning, warn
 from .objects import describe, without_padding
 
@@ -70,23 +70,20 @@ class PlainSource(HDF5FileSource):
     ----------
     body : Body
         The bytes of the file.
-    groups : list of GroupDescription
+    content : Body
+        The same without the user block.
     skip_unsupported : bool
         See `source.HDF5Source`.
     """
 
     handles = PlainHandle
 
-    def __init__(self, body: Body, groups: list[GroupDescription], skip_unsupported: bool):
-        super().__init__(PlainValues(body), body, read_catalog(groups, body.name, skip_unsupported))
-
-
-def _made(body: Body, content: Body, skip_unsupported: bool) -> PlainSource:
-    file, left_out = hdf5.with_links(hdf5.read_file(content))
-    groups = describe(file)
-    for link in left_out:
-        warn(f'left out: "{link.name}", {link.reason}', content.name)
-    return PlainSource(body, groups, skip_unsupported)
+    def __init__(self, body: Body, content: Body, skip_unsupported: bool):
+        file, left_out = hdf5.with_links(hdf5.read_file(content))
+        file, places = describe(file)
+        for link in left_out:
+            warn(f'left out: "{link.name}", {link.reason}', content.name)
+        super().__init__(PlainValues(body), body, read_catalog(file, places, body.name, skip_unsupported))
 
 
 def opened(body: Body, skip_unsupported: bool) -> PlainSource | None:
@@ -94,8 +91,4 @@ def opened(body: Body, skip_unsupported: bool) -> PlainSource | None:
     content = hdf5.content(body)
     if content is None:
         return None
-    return open_native(
-        content,
-        (hdf5.SIGNATURE,),
-        lambda content: _made(body, content, skip_unsupported),
-    )
+    return open_native(content, (hdf5.SIGNATURE,), lambda content: PlainSource(body, content, skip_unsupported))
