@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from ... import hdf5
 from ...base.dtypes import TYPES
 from ...body.body import Body
 from ..library.catalog import FileVariable, dtype_of
-from ..native import HDF5FileSource, HDF5Values, NativeHandle, open_native
+from ..native import HDF5FileSource, HDF5Values, open_native
 from ..slabs import Slices
 from .by_library import LIBRARY, open_by_library
 from .catalog import read_catalog
@@ -56,13 +55,6 @@ class PlainValues(HDF5Values):
         return super()._padding(place)
 
 
-@dataclass(frozen=True, slots=True)
-class PlainHandle(NativeHandle):
-    """A variable of an HDF5 file; see `drivers.base.Handle`."""
-
-    values = PlainValues
-
-
 class PlainSource(HDF5FileSource):
     """An open HDF5 file; see `NativeSource`.
 
@@ -75,8 +67,6 @@ class PlainSource(HDF5FileSource):
     skip_unsupported : bool
         See `source.HDF5Source`.
     """
-
-    handles = PlainHandle
 
     def __init__(self, body: Body, content: Body, skip_unsupported: bool):
         file, left_out = hdf5.with_links(hdf5.read_file(content))

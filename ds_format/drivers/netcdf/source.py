@@ -19,7 +19,7 @@ from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices
 from .attributes import read_attribute
-from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
+from .calls import Group, Lease, Variable, fit_cache, release_cache
 from .catalog import FIELDS, read_catalog
 from .classic.check import variable_ends
 from .extents import find_extent, read_growing
@@ -361,7 +361,7 @@ class NetCDFSource(LibrarySource):
 
 def _raw(variable: FileVariable, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
-    raw = read_slab(variable.place, slices)
+    raw = variable.place[slices if slices else ...]
     array = np.asarray(raw, dtype=object) if variable.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import ds_format as ds
 from ds_format.body.body import open_body
 from ds_format.drivers import netcdf
-from ds_format.drivers.netcdf.hdf5.source import opened
-from ds_format.errors import DsError
+from ds_format.drivers.netcdf.hdf5.source import NetCDF4Source
+from ds_format.errors import DsError, Unusual
 
 from ...chunks import assert_same, numbers, whole
 
@@ -122,7 +122,7 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path, bytes_: list[tuple[in
         content[where[0] + i % where[1]] = byte
     bad = tmp_path / "bad.nc"
     bad.write_bytes(content)
-    with contextlib.suppress(DsError):
-        source = opened(open_body(bad))
-        if source is not None and np.prod(source.meta["v"][".size"]) < 10**6:
+    with contextlib.suppress(DsError, Unusual):
+        source = NetCDF4Source(open_body(bad))  # the library may end the process
+        if np.prod(source.meta["v"][".size"]) < 10**6:
             source.read("v")
