@@ -16,11 +16,11 @@ from ...body.remote.blocks import BlockBody
 from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, UnsupportedError
 from ...hdf5 import HDF5Filter, HDF5Type
-from ...model.settings import setting
+from ...model.settings import SCALE_CLASS, setting
 from ..library import guard
 from ..library.kept import close_former
 from .attributes import CODES, Marker, Native, Unreadable, decoded, stored_attributes
-from .format import BOOLEAN, CACHE, LIBVER, MARKER, SCALE_CLASS, Kind
+from .format import BOOLEAN, CACHE, LIBVER, MARKER, Kind
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""

@@ -15,11 +15,11 @@ from ...base.text import escape
 from ...errors import UnsupportedError
 from ...hdf5 import HDF5Dataset, HDF5File
 from ...model import missing, packing
-from ...model.settings import LABELS, NON_COORDINATE
+from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION
 from ..base import OBJECT_SIZE, Metadata
 from ..library.catalog import Catalog, FileVariable, joinable, split, take_bool
 from .attributes import Marker, is_scale, shown_attributes, text_at
-from .format import PROPERTY, PURE_DIMENSION, WIDENED, dtype_of, storage_of, type_of, warn
+from .format import PROPERTY, WIDENED, dtype_of, storage_of, type_of, warn
 
 NETCDF_ID = "_Netcdf4Dimid"
 NETCDF_COORDINATES = "_Netcdf4Coordinates"

@@ -55,13 +55,8 @@ warn = functools.partial(base.warn, category=HDF5Warning)
 """Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 
-PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
-"""The `NAME` of a dimension scale without values begins with it (netCDF-4)."""
-
 SCALE_ATTRIBUTES = ("CLASS", "NAME", "REFERENCE_LIST")
 """Attributes of a dimension scale, by the HDF5 dimension scale specification."""
-
-SCALE_CLASS = "DIMENSION_SCALE"
 
 MARKER = "ds_format"
 """Attribute of a dataset, group or file with what HDF5 cannot store; see `attributes`."""
