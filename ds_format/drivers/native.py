@@ -36,7 +36,7 @@ from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
 from .handle import PositionedHandle
 from .library.catalog import FileVariable
-from .library.source import Job, Reading
+from .library.source import Reading, read_ahead
 from .slabs import Slices, clipped, read_filled, slabs_of
 
 
@@ -156,9 +156,11 @@ class NativeValues(Reading):
         except DsError as error:
             raise error.at(path=self._path, variable=variable.name)
 
-    def _job(self, variable: FileVariable, slices: Slices) -> Job:
+    def _slabs(self, variable: FileVariable, every: Iterator[Slices]) -> Iterator[tuple[NDArray[Any], bool]]:
+        if self._body.memory is not None:
+            return super()._slabs(variable, every)
         # no library is needed: the next slab may be read while this one is written
-        return Job(partial(self._slab, variable, slices), self._body.memory is None)
+        return read_ahead(partial(self._slab, variable, slices) for slices in every)
 
     def scalar(self, place: Any) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if it cannot be read."""
