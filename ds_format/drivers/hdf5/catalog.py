@@ -73,7 +73,9 @@ class Dimensions:
         if is_scale(dataset.attributes):
             return self._of_scale(dataset, rank)
         lists = dataset.hidden.get("DIMENSION_LIST", ())
-        scales = [self._names.get(each[0], "") if each else "" for each in lists if len(lists) == rank] or [""] * rank
+        if len(lists) != rank:
+            lists = [()] * rank
+        scales = [self._names.get(each[0], "") if each else "" for each in lists]
         labels = dataset.attributes.get(LABELS)
         if not isinstance(labels, list) or len(labels) != rank:
             labels = [""] * rank
