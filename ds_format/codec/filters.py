@@ -416,7 +416,7 @@ DEFLATE = Filter("deflate", partial(_inflate, form=RAW, may_be_longer=True))
 
 # --- chunks of HDF5 ---
 
-ZLIB_NUMBER, SHUFFLE, FLETCHER32, SZIP, BZIP2, ZSTD = 1, 2, 3, 4, 307, 32015
+ZLIB_NUMBER, SHUFFLE, FLETCHER32, SZIP, BZIP2, LZF, ZSTD = 1, 2, 3, 4, 307, 32000, 32015
 
 HDF5 = {
     ZLIB_NUMBER: Filter("zlib", partial(_inflate, form=ZLIB, may_be_longer=True), _deflate_fast),
@@ -424,7 +424,7 @@ HDF5 = {
     FLETCHER32: Filter("fletcher32", partial(_decode_fletcher32, may_be_swapped=True), _encode_fletcher32),
     SZIP: Filter("szip", _decode_szip),
     BZIP2: FILTERS["bz2"],
-    32000: Filter("lzf", _decode_lzf),
+    LZF: Filter("lzf", _decode_lzf),
     32001: FILTERS["blosc"],
     32004: Filter("lz4 blocks", _decode_lz4_blocks, None, partial(numcodecs, "lz4")),
     ZSTD: FILTERS["zstd"],

@@ -1,15 +1,14 @@
 """Slabs of numbers by their positions in a file, read and decoded in threads.
 
-From low to high: the chunks that a slab crosses (`ChunkTable`), functions that read chunks or other values into an
-array (`read_chunks`, `read_strided`), and the choice between them for any slab (`slab_reader`).
+From low to high: the chunks that a slab crosses (`ChunkTable`), and functions that read chunks or other values into an
+array (`read_chunks`, `read_strided`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +22,6 @@ from ..kernels.hdf5.large import put_chunks
 from .filters import MAX_RATIO
 from .pipeline import SPARE_SIZE, decode, simple_filters
 from .stored import Stored, StoredChunks
-
-SlabReader = Callable[[], NDArray[Any]]
-"""Returns a slab without a library, in any thread, even after the library has closed the file."""
 
 PIECE_SIZE = 1024 * 1024
 """Approximate bytes that a thread processes at a time, a multiple of all sizes of values."""
@@ -50,56 +46,21 @@ class ChunkTable(NamedTuple):
     """Whether these are all chunks that the slab crosses. If not, its other values are fill values."""
 
 
-def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabReader | None:
-    """Return a function that reads a slab in native byte order, or None if only the library knows its values.
+def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
+    """Return the written chunks that a slab crosses; None if a chunk is too large to be what its filters made.
 
     Parameters
     ----------
-    file : Body
     stored : Stored
-        With the positions of its chunks, if it has any.
     slices : tuple of slice
         One for each dimension, with step 1, not empty, and within the shape.
-
-    Returns
-    -------
-    callable or None
-        It raises a FormatError if a chunk is damaged.
+    file_size : int
 
     Raises
     ------
-    FormatError
-        If values are outside of the file.
+    TruncatedError
+        If a chunk is outside of the file.
     """
-    shape = [s.stop - s.start for s in slices]
-    if stored.chunk is not None:
-        table = locate_chunks(stored, slices, file.size)
-        return None if table is None else lambda: read_chunks(file, stored, table, shape)[0]
-    if stored.offset is None:
-        return None if stored.fill is None else lambda: read_fill(stored, shape)
-    strides: tuple[int, ...] = ()
-    step = item_size = stored.dtype.itemsize
-    for n in reversed(stored.shape):
-        strides, step = (step, *strides), step * n
-    begin = stored.offset + sum(s.start * stride for s, stride in zip(slices, strides, strict=True))
-    end = begin + item_size + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-    if begin < 0:
-        raise FormatError(f"its values start at {begin}")
-    if end > file.size:
-        raise TruncatedError(f"found {file.size} bytes in the file, expected at least {end}")
-    dtype, is_big = stored.dtype.newbyteorder("="), stored.dtype.isnative is (sys.byteorder == "big")
-
-    def read() -> NDArray[Any]:
-        try:
-            return read_strided(file, begin, tuple(shape), strides, dtype, None, is_big)[0]
-        except EOFError:
-            raise TruncatedError(f"found {file.current_size()} bytes in the file: it is truncated") from None
-
-    return read
-
-
-def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
-    """Return the written chunks that a slab crosses. None and errors are the same as for `slab_reader`."""
     index, chunk = stored.chunks, stored.chunk or ()
     if index is None:
         return None
@@ -110,11 +71,6 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
     end = np.uint64(file_size)
     is_outside = (sizes > end) | (offsets > end - np.minimum(sizes, end))
     is_unknown = sizes > 2 * stored.chunk_size + SPARE_SIZE
-    if stored.filters and not stored.has_all_masks:
-        # chunks at the edge may be stored without filters, which HDF5 does not always record in their masks
-        ends = zip(firsts, chunk, stored.shape, strict=True)
-        is_at_edge = np.any([first + step > size for first, step, size in ends], axis=0)
-        is_unknown |= is_at_edge & (masks == 0) & (sizes == stored.chunk_size)
     is_odd = is_outside | is_unknown
     if is_odd.any():
         i = int(is_odd.argmax())
@@ -124,8 +80,6 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
             raise TruncatedError(f"the chunk at {first} has {sizes[i]} bytes at {offsets[i]}, {expected}")
         return None
     is_whole = len(at) == math.prod(map(len, axes))
-    if stored.fill is None and not is_whole:
-        return None
     return ChunkTable(offsets.tolist(), sizes.tolist(), masks.tolist(), _parts(chunk, slices, firsts), is_whole)
 
 

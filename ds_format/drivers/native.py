@@ -36,7 +36,7 @@ from ..model.missing import default_fill
 from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
 from .handle import PositionedHandle
 from .library.catalog import FileVariable
-from .library.source import Job, Reading
+from .library.source import Reading, read_ahead
 from .slabs import Slices, clipped, read_filled, slabs_of
 
 
@@ -156,9 +156,11 @@ class NativeValues(Reading):
         except DsError as error:
             raise error.at(path=self._path, variable=variable.name)
 
-    def _job(self, variable: FileVariable, slices: Slices) -> Job:
+    def _slabs(self, variable: FileVariable, every: Iterator[Slices]) -> Iterator[tuple[NDArray[Any], bool]]:
+        if self._body.memory is not None:
+            return super()._slabs(variable, every)
         # no library is needed: the next slab may be read while this one is written
-        return Job(partial(self._slab, variable, slices), self._body.memory is None)
+        return read_ahead(partial(self._slab, variable, slices) for slices in every)
 
     def scalar(self, place: Any) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if it cannot be read."""
@@ -329,14 +331,15 @@ class NativeHandle(PositionedHandle):
         The variable, from the header.
     type : str or None
         Name of the ds type.
+    values : type
+        The class of `NativeValues` that reads such files.
     known : tuple of (int, bytes)
         See `PositionedHandle`.
     """
 
-    values: ClassVar[type[NativeValues]]
-    """Reads the values of such files."""
     variable: FileVariable
     type: str | None
+    values: Callable[[Body], NativeValues]
     known: tuple[tuple[int, bytes], ...] = ()
 
     @property
@@ -372,8 +375,6 @@ class NativeSource(Opened):
         Metadata and variables.
     """
 
-    handles: ClassVar[type[NativeHandle]]
-    """Class of its handles."""
     origin: Origin
     """Set by the function that opens the source."""
     reader = ReadBy()
@@ -393,6 +394,7 @@ class NativeSource(Opened):
         self.faults = catalog.faults
         self.variables: Mapping[str, FileVariable] = catalog.variables
         self._values: NativeValues | None = values
+        self._kind = type(values)
 
     @abstractmethod
     def head(self) -> memoryview:
@@ -446,10 +448,10 @@ class NativeSource(Opened):
 
     def handle(self, name: str) -> NativeHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
-        variable, type_name = self._variable(name), self.meta[name][".type"]
+        variable, type_name, size = self._variable(name), self.meta[name][".type"], len(self.head())
         if self.is_far:
             self._opened.find_index(variable)
-        return self.handles(self._absolute, name, self._stamp, len(self.head()), variable, type_name, self._known)
+        return NativeHandle(self._absolute, name, self._stamp, size, variable, type_name, self._kind, self._known)
 
     @once
     def _known(self) -> tuple[tuple[int, bytes], ...]:
@@ -465,7 +467,7 @@ class NativeSource(Opened):
     @once
     def _stamp(self) -> Stamp:
         """The stamp that shows whether the file was replaced."""
-        return self.handles.stamp_of(self._absolute, self.watch, self.head())
+        return NativeHandle.stamp_of(self._absolute, self.watch, self.head())
 
     def close(self) -> None:
         """Release the file, which is closed when no thread reads it any more. A file in memory stays readable."""

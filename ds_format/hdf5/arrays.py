@@ -334,9 +334,7 @@ def stored_of(body: Body, place: DatasetPlace) -> Stored:
     if layout.chunk is not None:
         _chunks(body, place)
     offset = layout.address if layout.chunk is None else None
-    return Stored(
-        _stored_dtype(place), place.shape, offset, layout.chunk, place.filters, _fill(place), place.chunks, True
-    )
+    return Stored(_stored_dtype(place), place.shape, offset, layout.chunk, place.filters, _fill(place), place.chunks)
 
 
 PLAIN_EDGES = 1

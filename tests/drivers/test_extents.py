@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import ds_format as ds
 from ds_format.drivers import hdf5, netcdf
 from ds_format.drivers.library.catalog import joinable
-from ds_format.drivers.netcdf import calls as calls_of_library, source as netcdf_source
+from ds_format.drivers.netcdf import source as netcdf_source
 
 h5py = pytest.importorskip("h5py")
 
@@ -219,9 +219,10 @@ def test_a_variable_that_is_long_enough_is_read_by_one_call(tmp_path: Path, monk
 
     def counted(*args: Any) -> Any:
         calls.append(args)
-        return calls_of_library.read_slab(*args)
+        return raw(*args)
 
-    monkeypatch.setattr(netcdf_source, "read_slab", counted)
+    raw = netcdf_source._raw
+    monkeypatch.setattr(netcdf_source, "_raw", counted)
     source.read("v0")
     assert len(calls) == 1
     source.close()

@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 from ...base.text import escape, unescape
 from ...codec.attributes import from_json, to_json
 from ...model import missing
+from ...model.settings import SCALE_CLASS
 from ..library.catalog import decode_json, parse_marker
-from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, is_attribute, substitute
+from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, is_attribute, substitute
 
 CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
 """Numbers and booleans that attributes of a dataset may be, as NumPy kind and item size."""

@@ -15,20 +15,21 @@ from ...body.body import Stream, open_body
 from ...body.remote.blocks import BlockBody
 from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, UnsupportedError
-from ...model.settings import setting
+from ...hdf5 import HDF5Filter, HDF5Type
+from ...model.settings import SCALE_CLASS, setting
 from ..library import guard
 from ..library.kept import close_former
 from .attributes import CODES, Marker, Native, Unreadable, decoded, stored_attributes
-from .format import CACHE, COMPRESSIONS, LIBVER, MARKER, SCALE_CLASS, Kind, StoredType, refused
+from .format import BOOLEAN, CACHE, LIBVER, MARKER, Kind
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
 
 
-def address_of(identifier: Any) -> tuple[int, int]:
-    """Return the file number and the address of an open object, which identify it."""
+def address_of(identifier: Any) -> int:
+    """Return a number that identifies an open object: its address, after the number of its file."""
     info = h5py.h5o.get_info(identifier)
-    return info.fileno, info.addr
+    return int(info.fileno << 64 | info.addr)
 
 
 def open_file(path: Any) -> Node:
@@ -78,28 +79,42 @@ KINDS = {
     h5py.h5t.REFERENCE: "reference",
     h5py.h5t.VLEN: "sequence",
     h5py.h5t.ARRAY: "array",
+    h5py.h5t.STRING: "text",
 }
-"""Classes of types that ds does not have."""
+"""Kinds of classes of types other than numbers."""
 
 
-def stored_type(dataset: Any) -> StoredType:
-    """Return the type of a dataset, given as h5py.h5d.DatasetID."""
+def describe_type(dataset: Any) -> HDF5Type:
+    """Return the type of a dataset, given as h5py.h5d.DatasetID.
+
+    The kind of sequences of bytes, as this package writes strings, is `octets`. That of a type that h5py does not have
+    is the reason.
+    """
     type_id = dataset.get_type()
-    kind = type_id.get_class()
-    if kind == h5py.h5t.VLEN and type_id.get_super().equal(h5py.h5t.NATIVE_UINT8):
-        return StoredType("octets")
-    if kind in KINDS:
-        return refused(KINDS[kind])
+    kind, size = KINDS.get(type_id.get_class(), "number"), type_id.get_size()
+    if kind == "sequence" and type_id.get_super().equal(h5py.h5t.NATIVE_UINT8):
+        return HDF5Type("octets", None, size)
+    if kind == "text" and type_id.is_variable_str():
+        return HDF5Type("string", None, size)
+    if kind not in ("number", "text"):
+        return HDF5Type(kind, None, size)
     try:
         dtype = dataset.dtype
     except TypeError as error:
-        return StoredType(None, refusal=f"its type is not supported by ds: {error}")
-    if kind == h5py.h5t.STRING:
-        if type_id.is_variable_str():
-            return StoredType("string")
-        return StoredType("fixed", np.dtype(dtype.str), type_id.get_cset() == h5py.h5t.CSET_UTF8)
-    # a new dtype is one without the names of an enumeration
-    return StoredType("bool" if dtype.kind == "b" else "number", np.dtype(dtype.str).newbyteorder("="))
+        return HDF5Type(str(error), None, size)
+    if kind == "text":
+        return HDF5Type(kind, dtype.str, size, is_utf8=type_id.get_cset() == h5py.h5t.CSET_UTF8)
+    members = BOOLEAN if dtype.kind == "b" else h5py.check_enum_dtype(dtype)
+    if members is None:
+        return HDF5Type(kind, dtype.str, size)
+    return HDF5Type("enum", dtype.str, size, tuple([(str(name), int(value)) for name, value in members.items()]))
+
+
+def describe_filters(dataset: Any) -> tuple[HDF5Filter, ...]:
+    """Return the filters of a dataset, given as h5py.h5d.DatasetID."""
+    properties = dataset.get_create_plist()
+    found = map(properties.get_filter, range(properties.get_nfilters()))
+    return tuple([HDF5Filter(number, bool(flags), values) for number, flags, values, _ in found])
 
 
 def file_dtype(type_name: str, kind: Kind) -> Any:
@@ -109,26 +124,6 @@ def file_dtype(type_name: str, kind: Kind) -> Any:
     if kind == "string":
         return h5py.string_dtype("utf-8" if type_name == "unicode" else "ascii")
     return np.dtype(TYPES[type_name].code)
-
-
-def read_storage(dataset: Node) -> dict[str, Any]:
-    """Return the record of a dataset."""
-    record: dict[str, Any] = {}
-    if dataset.chunks:
-        record["chunks"] = [int(n) for n in dataset.chunks]
-        if dataset.maxshape != dataset.shape:
-            record["maxshape"] = [None if n is None else int(n) for n in dataset.maxshape]
-        if dataset.compression in COMPRESSIONS:
-            record["compression"] = dataset.compression
-            if dataset.compression == "gzip":
-                record["level"] = int(dataset.compression_opts)
-        record.update({name: True for name in ("shuffle", "fletcher32") if getattr(dataset, name)})
-    if dataset.dtype.byteorder == ">":
-        record["endian"] = "big"
-    members = h5py.check_enum_dtype(dataset.dtype)
-    if members is not None and dataset.dtype.kind != "b":
-        record["enum"] = {str(name): int(value) for name, value in members.items()}
-    return record
 
 
 def enum_members(record: Any, dtype: Any) -> dict[str, int] | None:

@@ -1,24 +1,25 @@
-"""The metadata of a dataset, from the objects of an HDF5 file, which h5py and `ds_format.hdf5` describe in one form.
+"""The metadata of a dataset, from the objects of an HDF5 file as `ds_format.hdf5` describes them, and h5py as well.
 
 Files of the netCDF library are read by the rules of netCDF-4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ...base.dtypes import PACKED, TYPES
 from ...base.text import escape
 from ...errors import UnsupportedError
+from ...hdf5 import HDF5Dataset, HDF5File
 from ...model import missing, packing
-from ...model.settings import LABELS, NON_COORDINATE
+from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION
 from ..base import OBJECT_SIZE, Metadata
 from ..library.catalog import Catalog, FileVariable, joinable, split, take_bool
 from .attributes import Marker, is_scale, shown_attributes, text_at
-from .format import PROPERTY, PURE_DIMENSION, StoredType, type_of, warn
+from .format import PROPERTY, dtype_of, storage_of, type_of, warn
 
 NETCDF_ID = "_Netcdf4Dimid"
 NETCDF_COORDINATES = "_Netcdf4Coordinates"
@@ -26,50 +27,10 @@ NETCDF_FILE = "_NCProperties"
 """Attribute of files written by the netCDF library from version 4.4.1 on, or by a program that follows it."""
 
 
-class DatasetDescription(NamedTuple):
-    """A dataset."""
-
-    name: str
-    """With its groups."""
-    place: Any
-    """The object by which its values are read."""
-    address: Hashable
-    """Identifies the dataset in its file."""
-    type: StoredType
-    shape: tuple[int, ...] | None
-    """None: a null dataspace."""
-    max_shape: tuple[int | None, ...]
-    """None: unlimited."""
-    chunk: tuple[int, ...] | None
-    attributes: dict[str, Any]
-    """See `attributes.shown_attributes`."""
-    scales: list[Hashable]
-    """For each axis the address of its first dimension scale, None without one; empty if no axis has any."""
-    is_fill_chosen: bool
-    """Whether the writer chose the fill value."""
-    storage: dict[str, Any]
-    """See `ds_format.drivers.hdf5.format`."""
-
-    @property
-    def number_dtype(self) -> np.dtype[Any] | None:
-        """The dtype of its numbers in memory; None: it has none."""
-        dtype = self.type.dtype
-        return dtype if dtype is not None and dtype.kind in "fiu" else None
-
-    @property
-    def is_scale(self) -> bool:
-        """Whether it is a dimension scale."""
-        return is_scale(self.attributes)
-
-
-class GroupDescription(NamedTuple):
-    """A group."""
-
-    prefix: str
-    """Prefix of the names in it: `""` for the root, `"g/"`, `"g/h/"`."""
-    attributes: dict[str, Any]
-    """See `attributes.shown_attributes`."""
-    datasets: list[DatasetDescription]
+def number_dtype(dataset: HDF5Dataset) -> np.dtype[Any] | None:
+    """Return the dtype of the numbers of a dataset in memory; None: it has none."""
+    dtype: np.dtype[Any] | None = dtype_of(dataset.type)
+    return dtype if dtype is not None and dtype.kind in "fiu" else None
 
 
 class Dimensions:
@@ -77,17 +38,17 @@ class Dimensions:
 
     Parameters
     ----------
-    datasets : list of DatasetDescription
+    datasets : list of HDF5Dataset
     """
 
-    def __init__(self, datasets: list[DatasetDescription]):
-        self._names: dict[Hashable, str] = {}
+    def __init__(self, datasets: list[HDF5Dataset]):
+        self._names: dict[int, str] = {}
         """Names of dimension scales, by address."""
         self._ids: dict[int, str] = {}
         self.pure: dict[str, int] = {}
         """Dimensions that are no variables, and their sizes."""
         for dataset in datasets:
-            if not dataset.is_scale or not dataset.shape:
+            if not is_scale(dataset.attributes) or not dataset.shape:
                 continue
             name = dataset.name
             self._names.setdefault(dataset.address, name)
@@ -103,15 +64,18 @@ class Dimensions:
         """Whether a dimension has a number, as the netCDF library gives them."""
         return bool(self._ids)
 
-    def of(self, dataset: DatasetDescription) -> list[str] | None:
+    def of(self, dataset: HDF5Dataset) -> list[str] | None:
         """Return the dimension names of a dataset with dimensions; None if it has none.
 
         A label takes precedence over a scale. An axis with neither is named `NAME_1`, `NAME_2`, ... after the dataset.
         """
         rank = len(dataset.shape or ())
-        if dataset.is_scale:
+        if is_scale(dataset.attributes):
             return self._of_scale(dataset, rank)
-        scales = [self._names.get(address, "") for address in dataset.scales or [None] * rank]
+        lists = dataset.hidden.get("DIMENSION_LIST", ())
+        if len(lists) != rank:
+            lists = [()] * rank
+        scales = [self._names.get(each[0], "") if each else "" for each in lists]
         labels = dataset.attributes.get(LABELS)
         if not isinstance(labels, list) or len(labels) != rank:
             labels = [""] * rank
@@ -122,7 +86,7 @@ class Dimensions:
             for axis, (label, scale) in enumerate(zip(labels, scales, strict=True))
         ]
 
-    def _of_scale(self, dataset: DatasetDescription, rank: int) -> list[str] | None:
+    def _of_scale(self, dataset: HDF5Dataset, rank: int) -> list[str] | None:
         if rank == 1:
             return [dataset.name]
         numbers = dataset.attributes.get(NETCDF_COORDINATES)
@@ -133,41 +97,44 @@ class Dimensions:
         return names if len(names) == len(found) == rank else None
 
 
-def read_catalog(groups: list[GroupDescription], path: str, skip_unsupported: bool) -> Catalog:
+def read_catalog(file: HDF5File, places: Mapping[str, Any], path: str, skip_unsupported: bool) -> Catalog:
     """Return the metadata of a file, a `FileVariable` for each variable, and the errors of unreadable ones.
 
     Parameters
     ----------
-    groups : list of GroupDescription
-        Outer ones first.
+    file : HDF5File
+        Its attributes are as `attributes.shown_attributes` takes them.
+    places : mapping
+        Name of a dataset → the object by which its values are read. Those without values may be left out.
     path : str
         For warnings.
     skip_unsupported : bool
         Whether to leave out variables that ds cannot hold, with a warning.
     """
-    reader = _FileReader(path, groups)
+    reader = _FileReader(path, file)
     catalog: Catalog = Catalog(path, skip_unsupported, warn)
     attributes: dict[str, Any] = {}
-    for prefix, raw, datasets in groups:
-        for name, found in reader.attributes(raw, prefix, None)[0].items():
+    for group in file.groups:
+        prefix = f"{group.name}/" if group.name else ""
+        for name, found in reader.attributes(group.attributes, prefix, None)[0].items():
             if escape(prefix + name) in attributes:
                 warn(f'left out: attribute "{prefix + name}", which exists twice', path)
             else:
                 attributes[escape(prefix + name)] = found
-        for dataset in datasets:
-            name = dataset.name
-            if name in reader.dimensions.pure:
-                continue
-            try:
-                variable, properties = reader.variable(dataset)
-            except UnsupportedError as error:
-                catalog.refuse(name, error)
-                continue
-            if escape(variable.name) in catalog.meta:
-                warn(f'left out: "{name}", another variable has the name "{variable.name}"', path)
-                continue
-            catalog.add(variable, properties)
-    record = _dataset_record(reader.dimensions, groups, catalog.meta, reader.characters)
+    for dataset in file.datasets:
+        name = dataset.name
+        if name in reader.dimensions.pure:
+            continue
+        try:
+            variable, properties = reader.variable(dataset, places.get(name))
+        except UnsupportedError as error:
+            catalog.refuse(name, error)
+            continue
+        if escape(variable.name) in catalog.meta:
+            warn(f'left out: "{name}", another variable has the name "{variable.name}"', path)
+            continue
+        catalog.add(variable, properties)
+    record = _dataset_record(reader.dimensions, file, catalog.meta, reader.characters)
     catalog.meta["."] = {**({PROPERTY: record} if record else {}), **attributes}
     return catalog
 
@@ -175,54 +142,53 @@ def read_catalog(groups: list[GroupDescription], path: str, skip_unsupported: bo
 class _FileReader:
     """Facts about a whole file that reading its parts needs."""
 
-    def __init__(self, path: str, groups: list[GroupDescription]):
+    def __init__(self, path: str, file: HDF5File):
         self.path = path
-        datasets = [dataset for group in groups for dataset in group.datasets]
-        self.dimensions = Dimensions(datasets)
-        self.is_netcdf = NETCDF_FILE in groups[0].attributes or self.dimensions.are_numbered
-        self.lengths = self._lengths(datasets)
-        self._joins = self._joinable(datasets)
+        self.dimensions = Dimensions(file.datasets)
+        self.is_netcdf = NETCDF_FILE in file.groups[0].attributes or self.dimensions.are_numbered
+        self.lengths = self._lengths(file.datasets)
+        self._joins = self._joinable(file.datasets)
         self.characters: set[str] = set()
         """Dimensions of the characters of strings."""
 
-    def _lengths(self, datasets: list[DatasetDescription]) -> dict[str, int]:
+    def _lengths(self, datasets: list[HDF5Dataset]) -> dict[str, int]:
         """Return the sizes of unlimited dimensions of netCDF-4, each that of the longest variable."""
         lengths: dict[str, int] = {}
         if not self.is_netcdf:
             return lengths
         for dataset in datasets:
-            if dataset.shape and None in dataset.max_shape:
+            if dataset.shape and -1 in dataset.max_shape:
                 dims = self.dimensions.of(dataset) or []
                 for dim, size, limit in zip(dims, dataset.shape, dataset.max_shape, strict=False):
-                    if limit is None:
+                    if limit == -1:
                         lengths[dim] = max(lengths.get(dim, 0), size)
         return lengths
 
-    def _joinable(self, datasets: list[DatasetDescription]) -> frozenset[str]:
+    def _joinable(self, datasets: list[HDF5Dataset]) -> frozenset[str]:
         """Return the dimensions of netCDF-4 along which characters are joined."""
         known = [dataset for dataset in datasets if dataset.name not in self.dimensions.pure]
-        codes = ["S1" if self.is_netcdf and dataset.type.dtype == CHARACTER else "" for dataset in known]
+        codes = ["S1" if self.is_netcdf and dataset.type[:2] == CHARACTER else "" for dataset in known]
         if "S1" not in codes:
             return frozenset()
         dims = (self.dimensions.of(dataset) or [] if dataset.shape else [] for dataset in known)
         return joinable((dataset.name for dataset in known), zip(dims, codes, strict=True))
 
-    def attributes(self, raw: dict[str, Any], prefix: str, dataset: DatasetDescription | None) -> tuple[Any, Marker]:
+    def attributes(self, raw: dict[str, Any], prefix: str, dataset: HDF5Dataset | None) -> tuple[Any, Marker]:
         """Return attributes by name, and the marker; warn of attributes that are left out."""
         variable = None if dataset is None else dataset.name
         found, marker, skipped = shown_attributes(
             raw,
-            None if dataset is None else dataset.number_dtype,
-            is_scale=dataset is not None and dataset.is_scale,
+            None if dataset is None else number_dtype(dataset),
+            is_scale=dataset is not None and is_scale(raw),
             is_netcdf=self.is_netcdf,
         )
         for name, reason in skipped:
             warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
         return found, marker
 
-    def variable(self, dataset: DatasetDescription) -> tuple[FileVariable, dict[str, Any]]:
-        """Return what is needed to read a dataset, and its properties and attributes."""
-        dtype = dataset.number_dtype
+    def variable(self, dataset: HDF5Dataset, place: Any) -> tuple[FileVariable, dict[str, Any]]:
+        """Return what is needed to read a dataset, whose values are at a place, and its properties and attributes."""
+        dtype = number_dtype(dataset)
         attributes, marker = self.attributes(dataset.attributes, "", dataset)
         name = _variable_name(dataset.name, marker)
         type_name, kind = type_of(dataset.type, marker.get("type"))
@@ -234,11 +200,11 @@ class _FileReader:
         if shape is not None and dims is not None and self.lengths:
             axes = zip(dims, shape, dataset.max_shape, strict=True)
             extent = shape
-            shape = tuple([max(n, self.lengths.get(dim, 0)) if limit is None else n for dim, n, limit in axes])
+            shape = tuple([max(n, self.lengths.get(dim, 0)) if limit == -1 else n for dim, n, limit in axes])
         full, length = shape, None
         is_own = not marker.keys().isdisjoint(("type", "missing"))  # text of this package is always joined
         is_joined = dims is None or is_own or bool(dims and dims[-1] in self._joins)
-        item_size = OBJECT_SIZE if dataset.type.dtype is None else dataset.type.dtype.itemsize
+        item_size = OBJECT_SIZE if dataset.type.code is None else dtype_of(dataset.type).itemsize
         if kind == "fixed" and self.is_netcdf and shape and item_size == 1 and is_joined:
             shape, length = shape[:-1], shape[-1]
             if dims is not None:
@@ -249,13 +215,13 @@ class _FileReader:
         sentinels = [] if dtype is None else self._sentinels(dataset, attributes, marker, dtype)
         variable = FileVariable(
             name=name,
-            place=dataset.place,
+            place=place,
             type=type_name,
             kind=kind,
             shape=shape,
             length=length,
             size=item_size * max(length or 1, 1),
-            chunk=None if dataset.chunk is None or shape is None else dataset.chunk[: len(shape)],
+            chunk=None if dataset.layout.chunk is None or shape is None else dataset.layout.chunk[: len(shape)],
             sentinels=sentinels,
             mark=mark if isinstance(mark, str) and TYPES[type_name].is_string else None,
             extent=None if extent == full else extent,
@@ -266,7 +232,7 @@ class _FileReader:
             properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
         return variable, {**properties, **{escape(k): v for k, v in attributes.items()}}
 
-    def _dims(self, dataset: DatasetDescription, marker: Marker) -> list[str] | None:
+    def _dims(self, dataset: HDF5Dataset, marker: Marker) -> list[str] | None:
         if not dataset.shape:
             return []
         marked = _marked_dims(marker)
@@ -275,7 +241,7 @@ class _FileReader:
         return self.dimensions.of(dataset)
 
     def _sentinels(
-        self, dataset: DatasetDescription, attributes: dict[str, Any], marker: Marker, dtype: np.dtype[Any]
+        self, dataset: HDF5Dataset, attributes: dict[str, Any], marker: Marker, dtype: np.dtype[Any]
     ) -> missing.Sentinels:
         """Return the numbers that mean "missing"; the `_FillValue` of this package is taken from the attributes."""
         if "missing" in marker and marker.get("missing") is None:
@@ -286,16 +252,15 @@ class _FileReader:
             if marker.get("fill") is True and found and fill and fill[0] == found[0]:
                 del attributes[missing.FILL_ATTRIBUTE]
             return found
-        has_default = self.is_netcdf and dataset.is_fill_chosen and dtype.str[1:] in missing.DEFAULT_FILLS
+        has_default = self.is_netcdf and dataset.fill is not None and dtype.str[1:] in missing.DEFAULT_FILLS
         return missing.sentinels(attributes, dtype, has_default)
 
 
-CHARACTER = np.dtype("S1")
+CHARACTER = ("text", "|S1")
+"""Kind and code of characters."""
 
 
-def _properties(
-    variable: FileVariable, dims: list[str] | None, dataset: DatasetDescription, marker: Marker
-) -> dict[str, Any]:
+def _properties(variable: FileVariable, dims: list[str] | None, dataset: HDF5Dataset, marker: Marker) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if variable.shape is None:
         dims = _marked_dims(marker) or []
@@ -306,8 +271,8 @@ def _properties(
     properties[".missing"] = variable.may_be_missing
     if marker.get("time") is True:
         properties[".time"] = True
-    if dataset.storage and variable.shape is not None and variable.length is None:
-        properties[PROPERTY] = dataset.storage
+    if variable.shape is not None and variable.length is None and (storage := storage_of(dataset)):
+        properties[PROPERTY] = storage
     return properties
 
 
@@ -323,14 +288,12 @@ def _marked_dims(marker: Marker) -> list[str] | None:
     return list(dims) if isinstance(dims, list) and all(isinstance(dim, str) for dim in dims) else None
 
 
-def _dataset_record(
-    dimensions: Dimensions, groups: Iterable[GroupDescription], meta: Metadata, characters: set[str]
-) -> dict[str, Any]:
+def _dataset_record(dimensions: Dimensions, file: HDF5File, meta: Metadata, characters: set[str]) -> dict[str, Any]:
     """Return the settings of a file that its variables do not have."""
     told = {dim for properties in meta.values() for dim in properties.get(".dims", [])} | characters
     unused = {name: size for name, size in dimensions.pure.items() if name not in told}
-    names = [group.prefix.rstrip("/") for group in groups]
-    used = {split(dataset.name)[0] for group in groups for dataset in group.datasets}
+    names = [group.name for group in file.groups]
+    used = {split(dataset.name)[0] for dataset in file.datasets}
     used |= {split(name)[0] for name in names}  # all groups are listed, so parents are enough
     empty = [name for name in names if name and name not in used]
     return {**({"dimensions": unused} if unused else {}), **({"groups": empty} if empty else {})}

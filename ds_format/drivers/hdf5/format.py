@@ -23,10 +23,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import numpy as np
 
 from ...base.dtypes import TYPE_OF_CODE, TYPES
+from ...codec.filters import FLETCHER32, LZF, SHUFFLE, ZLIB_NUMBER
 from ...errors import UnsupportedError
+from ...hdf5 import HDF5Dataset, HDF5Type
 from ...model.settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
 from .. import base
 from ..base import LossWarning
@@ -51,13 +55,8 @@ warn = functools.partial(base.warn, category=HDF5Warning)
 """Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 
-PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
-"""The `NAME` of a dimension scale without values begins with it (netCDF-4)."""
-
 SCALE_ATTRIBUTES = ("CLASS", "NAME", "REFERENCE_LIST")
 """Attributes of a dimension scale, by the HDF5 dimension scale specification."""
-
-SCALE_CLASS = "DIMENSION_SCALE"
 
 MARKER = "ds_format"
 """Attribute of a dataset, group or file with what HDF5 cannot store; see `attributes`."""
@@ -128,30 +127,28 @@ UNSUPPORTED = {
 """Types that ds does not have, as in `ds_format.hdf5.records.HDF5Type`, in words."""
 
 
-class StoredType(NamedTuple):
-    """The type of the values of a dataset."""
-
-    kind: Kind | None
-    """None: ds has no such type."""
-    dtype: Any = None
-    """NumPy dtype of its values in memory, in native byte order; None: they have various lengths."""
-    is_utf8: bool = False
-    """Whether strings of fixed length are marked as UTF-8."""
-    refusal: str = ""
-    """Why ds has no such type."""
+BOOLEAN = {"FALSE": 0, "TRUE": 1}
+"""Members of the enumeration by which h5py stores booleans."""
 
 
-def refused(kind: str) -> StoredType:
-    """Return a type that ds does not have; `kind` is a key of `UNSUPPORTED`."""
-    return StoredType(None, refusal=f"{UNSUPPORTED[kind]} is not supported by ds")
+def is_bool(type_: HDF5Type) -> bool:
+    """Return whether a type is that of h5py's booleans."""
+    return type_.kind == "enum" and dict(type_.members or ()) == BOOLEAN
 
 
-def type_of(stored: StoredType, marked: Any) -> tuple[str, Kind]:
+def dtype_of(type_: HDF5Type) -> Any:
+    """Return the NumPy dtype of values in memory, in native byte order; None: they have various lengths."""
+    if type_.code is None:
+        return None
+    return np.dtype(bool) if is_bool(type_) else np.dtype(type_.code).newbyteorder("=")
+
+
+def type_of(type_: HDF5Type, marked: Any) -> tuple[str, Kind]:
     """Return the ds type of a dataset, and the storage kind of its values.
 
     Parameters
     ----------
-    stored : StoredType
+    type_ : HDF5Type
     marked : object
         The type in the marker, if any.
 
@@ -160,31 +157,54 @@ def type_of(stored: StoredType, marked: Any) -> tuple[str, Kind]:
     UnsupportedError
         If ds has no such type.
     """
-    kind = stored.kind
+    kind, dtype = type_.kind, dtype_of(type_)
     marked = marked if isinstance(marked, str) and marked in TYPES else None
-    if kind == "octets":
-        if marked in ("str", "unicode"):
-            return str(marked), kind
-        raise UnsupportedError(refused("sequence").refusal)
-    if kind is None:
-        raise UnsupportedError(stored.refusal)
     if kind == "string":
-        return ("str" if marked == "str" else "unicode"), kind
-    if kind == "fixed":
-        return ("unicode" if stored.is_utf8 else "str"), kind
-    if kind == "bool":
-        return "bool", kind
-    code = stored.dtype.str[1:]
+        return ("str" if marked == "str" else "unicode"), "string"
+    if kind == "octets" and marked in ("str", "unicode"):
+        return str(marked), "octets"
+    if dtype is None:
+        known = UNSUPPORTED.get("sequence" if kind == "octets" else kind)
+        raise UnsupportedError(
+            f"{known} is not supported by ds" if known else f"its type is not supported by ds: {kind}"
+        )
+    if kind == "text":
+        return ("unicode" if type_.is_utf8 else "str"), "fixed"
+    if dtype == np.dtype(bool):
+        return "bool", "bool"
+    code = dtype.str[1:]
     if code not in TYPE_OF_CODE:
-        raise UnsupportedError(f"the type {stored.dtype} is not supported by ds")
+        raise UnsupportedError(f"the type {dtype} is not supported by ds")
     if marked is not None and not TYPES[marked].is_string:
-        return str(marked), kind
-    return TYPE_OF_CODE[code].name, kind
+        return str(marked), "number"
+    return TYPE_OF_CODE[code].name, "number"
 
 
 PROPERTY = HDF5
 
 COMPRESSIONS = ("gzip", "lzf")
+
+
+def storage_of(dataset: HDF5Dataset) -> dict[str, Any]:
+    """Return the record of a dataset."""
+    record: dict[str, Any] = {}
+    type_, chunk = dataset.type, dataset.layout.chunk
+    if chunk is not None:
+        record["chunks"] = list(chunk)
+        if dataset.max_shape != dataset.shape:
+            record["maxshape"] = [None if n == -1 else n for n in dataset.max_shape]
+        filters = {each.number: each.values for each in dataset.filters}
+        if filters.get(ZLIB_NUMBER):
+            record |= {"compression": "gzip", "level": filters[ZLIB_NUMBER][0]}
+        elif LZF in filters:
+            record["compression"] = "lzf"
+        names = {SHUFFLE: "shuffle", FLETCHER32: "fletcher32"}
+        record |= {name: True for number, name in names.items() if number in filters}
+    if type_.kind in ("number", "enum") and type_.code is not None and type_.code[0] == ">":
+        record["endian"] = "big"
+    if type_.kind == "enum" and not is_bool(type_):
+        record["enum"] = dict(type_.members or ())
+    return record
 
 
 def creation_options(record: Any, shape: tuple[int, ...], compression: str | None, level: int | None) -> dict[str, Any]:

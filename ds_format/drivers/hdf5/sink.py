@@ -20,7 +20,7 @@ from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
 from ...model import missing
 from ...model.missing import candidates
-from ...model.settings import LABELS, NON_COORDINATE, as_hdf5, setting
+from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, as_hdf5, setting
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage, split
 from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
@@ -43,7 +43,6 @@ from .format import (
     COMPRESSIONS,
     IMPOSSIBLE,
     PROPERTY,
-    PURE_DIMENSION,
     HDF5Warning,
     Kind,
     creation_options,

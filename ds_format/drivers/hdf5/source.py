@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h5py
@@ -10,24 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import path_text
-from ...codec.slab_reading import SlabReader
 from ...errors import DsError, FormatError, UnsupportedError
+from ...hdf5 import HDF5Dataset, HDF5File, HDF5Group, HDF5Layout
 from ...model import missing
-from ..chunked import Chunks
 from ..library.catalog import FileVariable
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
-from .attributes import is_scale
-from .calls import Node, address_of, open_file, read_attributes, read_storage, stored_type
-from .catalog import DatasetDescription, GroupDescription, read_catalog
+from .calls import Node, address_of, describe_filters, describe_type, open_file, read_attributes
+from .catalog import read_catalog
 from .format import HDF5Warning, warn
 
 Report = Callable[[str, str], None]
 """Takes the path of an object that is left out, and the reason."""
 
 
-def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str, bytes, Node]]]]:
+def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str, Node]]]]:
     """Yield each group once, outer ones first, with its datasets in their order.
 
     Parameters
@@ -40,42 +38,42 @@ def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str
     prefix : str
         Prefix of the names in the group: `""`, `"g/"`, `"g/h/"`, ...
     group : h5py.Group
-    datasets : list of (name, path, h5py.Dataset)
+    datasets : list of (name, h5py.Dataset)
     """
     root = file["/"]
     seen = {address_of(root.id): "/"}
-    waiting = [("", b"/", root)]
-    later: list[tuple[str, bytes, Node | None, str]] = []
+    waiting = [("", root)]
+    later: list[tuple[str, Node | None, str]] = []
     while waiting or later:
         if not waiting:
             # now all groups of the file are listed, and soft links lead to one of these, or to another file
-            name, path, group, reason = later.pop(0)
+            name, group, reason = later.pop(0)
             if group is None or address_of(group.id) in seen:
                 report(name, reason if group is None else _listed(seen[address_of(group.id)]))
                 continue
             seen[address_of(group.id)] = name
-            waiting.append((name + "/", path, group))
-        prefix, path, group = waiting.pop()
-        datasets: list[tuple[str, bytes, Node]] = []
-        groups: list[tuple[str, bytes, Node]] = []
+            waiting.append((name + "/", group))
+        prefix, group = waiting.pop()
+        datasets: list[tuple[str, Node]] = []
+        groups: list[tuple[str, Node]] = []
         for raw, is_hard in _links(group):
             name = prefix + raw.decode("utf-8", "surrogateescape")
             try:
                 identifier = h5py.h5o.open(group.id, raw)
             except ERRORS as error:
-                later.append((name, b"", None, _nowhere(group, raw, error)))
+                later.append((name, None, _nowhere(group, raw, error)))
                 continue
             if isinstance(identifier, h5py.h5d.DatasetID):
-                datasets.append((name, path + raw, h5py.Dataset(identifier)))
+                datasets.append((name, h5py.Dataset(identifier)))
             elif isinstance(identifier, h5py.h5g.GroupID):
                 address = address_of(identifier)
                 if not is_hard:
-                    later.append((name, path + raw + b"/", h5py.Group(identifier), ""))
+                    later.append((name, h5py.Group(identifier), ""))
                 elif address in seen:
                     report(name, _listed(seen[address]))
                 else:
                     seen[address] = name
-                    groups.append((name + "/", path + raw + b"/", h5py.Group(identifier)))
+                    groups.append((name + "/", h5py.Group(identifier)))
         yield prefix, group, datasets
         waiting += reversed(groups)
 
@@ -111,54 +109,66 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: the writer chose the fill value."""
 
 
-def describe(file: Node, path: str) -> list[GroupDescription]:
-    """Return the description of an open file; `path` is for warnings."""
-    return [
-        GroupDescription(prefix, read_attributes(group), [_described(file, *each) for each in datasets])
-        for prefix, group, datasets in walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path))
-    ]
+def describe(file: Node, path: str) -> HDF5File:
+    """Return the description of an open file; `path` is for warnings.
+
+    It says as much as reading metadata needs: not where values are, nor the fill values.
+    """
+    groups: list[HDF5Group] = []
+    datasets: list[HDF5Dataset] = []
+    for prefix, group, found in walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)):
+        groups.append(HDF5Group(prefix.rstrip("/"), 0, UNORDERED, read_attributes(group), [], {}))
+        datasets += [_described(file, name, dataset) for name, dataset in found]
+    return HDF5File(groups, datasets, [], False, [])
 
 
-def _described(file: Node, name: str, place: bytes, dataset: Node) -> DatasetDescription:
-    shape = dataset.shape
-    stored, attributes = stored_type(dataset.id), read_attributes(dataset)
-    return DatasetDescription(
+UNORDERED = -1
+"""See `HDF5Dataset.order`."""
+
+
+def _described(file: Node, name: str, dataset: Node) -> HDF5Dataset:
+    shape, chunk = dataset.shape, dataset.chunks
+    is_fill_chosen = dataset.id.get_create_plist().fill_value_defined() == USER_DEFINED
+    chunk = None if chunk is None else tuple(map(int, chunk))
+    return HDF5Dataset(
         name,
-        place,
         address_of(dataset.id),
-        stored,
+        UNORDERED,
+        describe_type(dataset.id),
         None if shape is None else tuple(map(int, shape)),
-        () if shape is None else tuple(None if n is None else int(n) for n in dataset.maxshape),
-        None if dataset.chunks is None else tuple(map(int, dataset.chunks)),
-        attributes,
-        [] if is_scale(attributes) else _scales(file, dataset),
-        dataset.id.get_create_plist().fill_value_defined() == USER_DEFINED,
-        {} if stored.kind is None else read_storage(dataset),
+        () if shape is None else tuple(-1 if n is None else int(n) for n in dataset.maxshape),
+        HDF5Layout("contiguous" if chunk is None else "chunked", None, 0, chunk, None, (), 0),
+        describe_filters(dataset.id),
+        b"" if is_fill_chosen else None,
+        True,
+        read_attributes(dataset),
+        [],
+        {DIMENSION_LIST: _scales(file, dataset)},
     )
 
 
 DIMENSION_LIST = "DIMENSION_LIST"
 
 
-def _scales(file: Node, dataset: Node) -> list[Hashable]:
+def _scales(file: Node, dataset: Node) -> tuple[tuple[int, ...], ...]:
     """Return the address of the first scale of each axis.
 
     The library's own functions for scales and labels are left alone: they crash in damaged files.
     """
     if DIMENSION_LIST not in dataset.attrs:
-        return []
+        return ()
     lists = dataset.attrs[DIMENSION_LIST]
-    return [_scale(file, references) for references in lists] if np.shape(lists) == (dataset.ndim,) else []
+    return tuple([_scale(file, references) for references in lists]) if np.shape(lists) == (dataset.ndim,) else ()
 
 
-def _scale(file: Node, references: Any) -> Hashable:
+def _scale(file: Node, references: Any) -> tuple[int, ...]:
     if not len(references) or not isinstance(references[0], h5py.Reference) or not references[0]:
-        return None
+        return ()
     try:
-        return address_of(h5py.h5r.dereference(references[0], file.id))
+        return (address_of(h5py.h5r.dereference(references[0], file.id)),)
     except ERRORS:
         # the scale was deleted
-        return None
+        return ()
 
 
 class HDF5Source(LibrarySource):
@@ -189,17 +199,18 @@ class HDF5Source(LibrarySource):
         self._path = path_text(path)
         self._file = open_file(path)
         self._opened: tuple[FileVariable, Node] | None = None
-        self._chunks: Chunks | None = None
         try:
             with Guard(FormatError, self._path):
-                self._take(read_catalog(describe(self._file, self._path), self._path, skip_unsupported))
+                file = describe(self._file, self._path)
+                places = {each.name: each.name.encode("utf-8", "surrogateescape") for each in file.datasets}
+                self._take(read_catalog(file, places, self._path, skip_unsupported))
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
-        self._opened = self._chunks = None
+        self._opened = None
         with Guard(DsError, self._path):
             self._file.close()
 
@@ -212,19 +223,6 @@ class HDF5Source(LibrarySource):
         _check_filters(dataset)
         self._opened = (variable, dataset)
         return dataset
-
-    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
-        """Return what reads a slab without the library; see `LibrarySource`."""
-        if variable.kind != "number" or not slices:
-            return None
-
-        def find() -> Any:
-            return h5py.h5d.open(self._file.id, variable.place)
-
-        with Guard(FormatError, self._path, variable.name):
-            if self._chunks is None:
-                self._chunks = Chunks(self._file, self._path)
-            return self._chunks.prepare(variable.place, find, slices, lambda: _fill(h5py.Dataset(find())))
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""

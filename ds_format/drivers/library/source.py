@@ -12,7 +12,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,31 +32,21 @@ if TYPE_CHECKING:
     from ...hdf5 import Audit
 
 
-class Job(NamedTuple):
-    """The function to run."""
+def read_ahead(slabs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
+    """Yield the results of functions. Another thread calls the next one meanwhile.
 
-    work: Callable[[], Any]
-    is_free: bool
-    """Whether it needs no library, and so may run in parallel with everything else."""
-
-
-def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
-    """Yield the results of jobs; the next job runs meanwhile if it needs no library.
-
-    A job is started before the result of the job before is yielded. A caller that stops early does not wait.
+    It is started before the result of the one before is yielded. A caller that stops early does not wait.
     """
     pool: Any = None
     waiting: Callable[[], Any] | None = None
     try:
-        for job in jobs:
+        for slab in slabs:
             if waiting is None:
-                waiting = job.work
+                waiting = slab
                 continue
-            result, waiting = waiting, job.work
-            if job.is_free:
-                # to load it takes longer than to read a small file
-                pool = pool or importlib.import_module("concurrent.futures").ThreadPoolExecutor(1)
-                waiting = pool.submit(job.work).result
+            # to load it takes longer than to read a small file
+            pool = pool or importlib.import_module("concurrent.futures").ThreadPoolExecutor(1)
+            result, waiting = waiting, pool.submit(slab).result
             yield result()
         if waiting is not None:
             yield waiting()
@@ -111,9 +101,9 @@ class Reading(ABC):
             return None
         raw: Any
         if index is None:
-            raw, may_miss = self._job(variable, tuple([slice(0, n) for n in shape])).work()
+            raw, may_miss = self._slab(variable, tuple([slice(0, n) for n in shape]))
         else:
-            slabs = _Slabs(lambda slices: self._job(variable, slices).work())
+            slabs = _Slabs(partial(self._slab, variable))
             raw = read_part(slabs.fetch, shape, index, variable.size, variable.chunk)
             # one string of an object array comes without an array, which must not cut NULs off
             raw = np.asarray(raw) if isinstance(raw, (np.ndarray, np.generic)) else strings.as_objects(raw)[0]
@@ -137,7 +127,7 @@ class Reading(ABC):
         counts = [0] * len(variable.sentinels)
         left = math.prod(variable.shape)
         every = block_slices(variable.shape, variable.memory_size, budget, variable.chunk)
-        for raw, may_miss in read_ahead(self._job(variable, slices) for slices in every):
+        for raw, may_miss in self._slabs(variable, every):
             block = self._decode(variable, raw, counts, may_miss)
             left -= block.size
             if not left:
@@ -145,9 +135,9 @@ class Reading(ABC):
                 self._warn_of_several(variable, counts)
             yield block
 
-    def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        """Return a job that calls `_slab`."""
-        return Job(partial(self._slab, variable, slices), False)
+    def _slabs(self, variable: FileVariable, every: Iterator[Slices]) -> Iterator[tuple[NDArray[Any], bool]]:
+        """Iterate over slabs; see `_slab`."""
+        return map(partial(self._slab, variable), every)
 
     def _slab(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         """Return a slab as the file has it, characters joined to byte strings; see `_fetch_looked`."""
@@ -276,23 +266,6 @@ class LibrarySource(Reopened, Reading):
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True
-
-    def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
-        """Return a reader of a slab that works without the library, in any thread; None: use `_fetch`."""
-        return None
-
-    def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        prepared = None if variable.length is not None else self._prepare(variable, slices)
-        if prepared is None:
-            return Job(partial(self._slab, variable, slices), False)
-
-        def read() -> tuple[NDArray[Any], bool]:
-            try:
-                return prepared(), True
-            except DsError as error:
-                raise error.at(path=self._path, variable=variable.name) from error.__cause__
-
-        return Job(read, True)
 
     def described(self) -> tuple[Metadata, Mapping[str, DsError], dict[str, FileVariable]]:
         """Return metadata, faults and variables in a form that can be pickled."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -71,32 +70,6 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
         drop(file)
         raise
     return file, skipped
-
-
-def read_slab(variable: Variable, slices: tuple[slice, ...]) -> Any:
-    """Return a slab as the library has it.
-
-    The library takes several times as long to interpret an index as to read a small slab. Numbers are read with its
-    internal method, if that has the form it has had since version 1.0.
-
-    Parameters
-    ----------
-    variable : netCDF4.Variable
-    slices : tuple of slice
-        One per dimension, with step 1; empty for a scalar.
-    """
-    counts = [s.stop - s.start for s in slices]
-    get = getattr(variable, "_get", None)
-    if get is None or 0 in counts or not slices or not _is_plain(variable):
-        return variable[slices if slices else ...]
-    return get([s.start for s in slices], counts, [1] * len(counts))
-
-
-def _is_plain(variable: Variable) -> bool:
-    """Return whether values are numbers in native byte order, and not those of an enumeration."""
-    dtype = variable.dtype
-    is_number = variable.datatype is dtype and isinstance(dtype, np.dtype) and dtype.kind in "fiu"
-    return is_number and dtype.isnative and variable.endian() in ("native", sys.byteorder)
 
 
 class _File(netCDF4.Dataset):

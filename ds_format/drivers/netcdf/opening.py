@@ -13,11 +13,11 @@ from ...body.stamp import Stamp
 from ...dataset import Dataset
 from ...errors import DsError, Unusual
 from ..base import Metadata, ReadBy, Report, SmallFiles, Source
-from ..native import NativeSource, log_reason, refuse_elsewhere
+from ..native import NativeSource, log_reason, open_native, refuse_elsewhere
 from .by_library import LIBRARY, create as create, open_by_library
-from .classic.source import ClassicSource, WholeClassicFile, opened as opened_classic
+from .classic.source import ClassicSource, WholeClassicFile
 from .format import NetCDFWarning as NetCDFWarning
-from .hdf5.source import WholeNetCDF4File, opened as opened_hdf5
+from .hdf5.source import NetCDF4Source, WholeNetCDF4File
 from .header import title_of
 from .whole import WholeFile, WholeFileRow
 
@@ -79,7 +79,8 @@ def open(
 def _opened(body: Body) -> NativeSource | str:
     """Open a file without the library; if this is not possible, return the reason."""
     try:
-        found: NativeSource | None = opened_classic(body) or opened_hdf5(body)
+        found: NativeSource | None = open_native(body, classic.MAGIC, ClassicSource)
+        found = found or open_native(body, (hdf5.SIGNATURE,), NetCDF4Source)
     except Unusual as reason:
         return str(reason)
     return found or "its first bytes are not those of a NetCDF file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,19 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import path_text
+from ...body.body import open_body
 from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
-from ..slabs import Slices
+from ..slabs import Slices, insert, read_filled
 from .attributes import read_attribute
-from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
+from .calls import Group, Lease, Variable, fit_cache, release_cache
 from .catalog import FIELDS, read_catalog
 from .classic.check import variable_ends
-from .extents import find_extent, read_growing
 from .format import NetCDFWarning, warn
+from .hdf5.auditing import audited
 
 
 def walk(group: Group, prefix: str = "") -> Iterator[tuple[str, Group]]:
@@ -246,6 +248,48 @@ def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
+Fetch = Callable[[Slices], NDArray[Any]]
+
+
+def find_extent(path: str, name: str) -> tuple[int, ...] | None:
+    """Return the extent of a variable of a netCDF-4 file by its name; None if `ds_format.hdf5` does not know it."""
+    audit = audited(open_body(path))
+    dataset = None if audit is None else audit.datasets.get(name)
+    return None if dataset is None else dataset.shape
+
+
+def read_growing(fetch: Fetch, slices: Slices, extent: tuple[int, ...] | None, axes: tuple[int, ...]) -> NDArray[Any]:
+    """Return a slab, with the library's fill values beyond the extent.
+
+    The library misreads values beyond the extent of a variable that is shorter than its dimensions. It reads the stored
+    values and appends fill values (netCDF-C 4.10, `NC4_get_vars`). This is right only along the first dimension. Along
+    another dimension, values get into wrong positions. With two such dimensions, memory is left uninitialized. Reading
+    one index at a time along each unlimited dimension is always right.
+
+    Parameters
+    ----------
+    fetch : callable
+        Slices → what the library returns for them.
+    slices : tuple of slice
+    extent : tuple of int or None
+        None: it is not known.
+    axes : tuple of int
+        Those that are unlimited.
+    """
+    last = tuple(slice(s.stop - 1, s.stop) for s in slices)  # beyond the extent if any position is
+    if any(s.start >= s.stop for s in slices):
+        return fetch(slices)
+    if extent is not None:
+        return read_filled(fetch, slices, extent, lambda: fetch(last))
+    slab = np.empty([s.stop - s.start for s in slices], fetch(last).dtype)
+    for index in itertools.product(*(range(slices[axis].start, slices[axis].stop) for axis in axes)):
+        part = list(slices)
+        for axis, i in zip(axes, index, strict=True):
+            part[axis] = slice(i, i + 1)
+        insert(slab, slices, tuple(part), fetch(tuple(part)))
+    return slab
+
+
 SMALL_CACHE = 64 * 1024
 """Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
 
@@ -361,7 +405,7 @@ class NetCDFSource(LibrarySource):
 
 def _raw(variable: FileVariable, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
-    raw = read_slab(variable.place, slices)
+    raw = variable.place[slices if slices else ...]
     array = np.asarray(raw, dtype=object) if variable.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
 

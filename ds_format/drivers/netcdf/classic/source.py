@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ....body.body import FIRST_SIZE, Body
 from ....errors import NotInHeaderError
 from ....kernels.common.finishing import Finisher
 from ...library.catalog import FileVariable
-from ...native import NativeHandle, NativeSource, NativeValues, open_native
+from ...native import NativeSource, NativeValues
 from ...slabs import Slices
 from ..format import MARKER, NetCDFWarning
 from ..whole import WholeFile
@@ -40,18 +39,6 @@ class ClassicValues(NativeValues):
         return classic.ranges_of(place, slices)
 
 
-@dataclass(frozen=True, slots=True)
-class ClassicHandle(NativeHandle):
-    """A variable of a classic file; see `drivers.base.Handle`."""
-
-    values = ClassicValues
-
-
-def opened(body: Body) -> ClassicSource | None:
-    """Open a classic file; see `native.open_native`."""
-    return open_native(body, classic.MAGIC, lambda body: ClassicSource(body, classic.read_header(body, share=True)))
-
-
 class ClassicSource(NativeSource):
     """An open classic file; see `NativeSource`.
 
@@ -59,14 +46,10 @@ class ClassicSource(NativeSource):
     ----------
     body : Body
         The bytes of the file.
-    header : Header
-        Its attributes are taken for the metadata, and changed.
     """
 
-    handles = ClassicHandle
-
-    def __init__(self, body: Body, header: classic.ClassicHeader):
-        self.header = header
+    def __init__(self, body: Body):
+        self.header = header = classic.read_header(body, share=True)
         self._head = body.head(max(FIRST_SIZE, header.size))
         values = ClassicValues(body)
         super().__init__(values, body, catalog_of(header, body.name, values.scalar))

@@ -11,8 +11,9 @@ from __future__ import annotations
 from .... import hdf5
 from ....body.body import Body
 from ....errors import DsError, FormatError
+from ....model.settings import SCALE_CLASS
 from ...base import OtherFormatError
-from .description import CLASS_OF_SCALES, LZF, variable_name
+from .description import LZF, variable_name
 
 HALF = "f2"
 """Code of IEEE numbers of 2 bytes."""
@@ -33,7 +34,7 @@ def audited(body: Body) -> hdf5.Audit | None:
             return None
         audit = hdf5.Audit(body, netcdf=True)
         for name, dataset in audit.datasets.items():
-            if dataset.hidden.get("CLASS") == CLASS_OF_SCALES and not dataset.shape:
+            if dataset.hidden.get("CLASS") == SCALE_CLASS and not dataset.shape:
                 raise FormatError("a dimension scale without a dimension", variable=name)
             if dataset.type.kind == "unusual float" or (dataset.type.code or "")[1:] == HALF:
                 size = dataset.type.size

@@ -25,17 +25,13 @@ from ....base.dtypes import TYPE_OF_CODE, np
 from ....errors import FormatError, NotInHeaderError
 from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual
 from ....kernels.hdf5.alike import are_alike
-from ....model.settings import NON_COORDINATE
+from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED
 
 if TYPE_CHECKING:
     from ....hdf5 import DatasetPlace, DatasetPlaces
 
-PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
-"""How the NAME of a scale begins that is no variable."""
-CLASS_OF_SCALES = "DIMENSION_SCALE"
-"""The CLASS of a dimension scale."""
 CLASSIC_FORMAT = "NETCDF4_CLASSIC"
 DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, LZF, BLOSC, ZSTD = 1, 2, 3, 4, 307, 32000, 32001, 32015
 """Numbers of filters."""
@@ -324,7 +320,7 @@ class _Scales:
         following = 0
         for dataset in datasets:
             hidden = dataset.hidden
-            if "CLASS" not in hidden or hidden["CLASS"] != CLASS_OF_SCALES:
+            if "CLASS" not in hidden or hidden["CLASS"] != SCALE_CLASS:
                 continue
             if dataset.address in self.by_address:
                 raise Unusual(f'the dimension scale "{dataset.name}" has another name')

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 from .... import hdf5
 from ....body.body import FIRST_SIZE, Body
-from ...native import HDF5FileSource, HDF5Values, NativeHandle, open_native
+from ...native import HDF5FileSource, HDF5Values
 from ..by_library import LIBRARY, open_by_library
 from ..format import MARKER, NetCDFWarning
 from ..whole import WholeFile
@@ -27,22 +26,6 @@ class NetCDF4Values(HDF5Values):
         return open_by_library(path)
 
 
-@dataclass(frozen=True, slots=True)
-class NetCDF4Handle(NativeHandle):
-    """A variable of a netCDF-4 file; see `drivers.base.Handle`."""
-
-    values = NetCDF4Values
-
-
-def opened(body: Body) -> NetCDF4Source | None:
-    """Open a netCDF-4 file; see `native.open_native`."""
-    return open_native(
-        body,
-        (hdf5.SIGNATURE,),
-        lambda body: NetCDF4Source(body, outline(hdf5.read_file(body, netcdf=True, share=True))),
-    )
-
-
 class NetCDF4Source(HDF5FileSource):
     """An open netCDF-4 file; see `NativeSource`.
 
@@ -50,14 +33,15 @@ class NetCDF4Source(HDF5FileSource):
     ----------
     body : Body
         The bytes of the file.
-    outline : FileOutline
     """
 
-    handles = NetCDF4Handle
+    def __init__(self, body: Body):
+        found, values = _outline(body), NetCDF4Values(body)
+        super().__init__(values, body, NetCDF4Memory.recall(found, values.scalar).catalog(body.name))
 
-    def __init__(self, body: Body, outline: FileOutline):
-        values = NetCDF4Values(body)
-        super().__init__(values, body, NetCDF4Memory.recall(outline, values.scalar).catalog(body.name))
+
+def _outline(body: Body) -> FileOutline:
+    return outline(hdf5.read_file(body, netcdf=True, share=True))
 
 
 class WholeNetCDF4File(WholeFile):
@@ -80,7 +64,7 @@ class WholeNetCDF4File(WholeFile):
     header: FileOutline
 
     def __init__(self, body: Body):
-        super().__init__(body, outline(hdf5.read_file(body, netcdf=True, share=True)), NetCDF4Values(body))
+        super().__init__(body, _outline(body), NetCDF4Values(body))
 
     def has_marker(self) -> bool:
         """See `WholeFile`."""

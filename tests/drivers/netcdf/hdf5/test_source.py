@@ -19,7 +19,7 @@ import pytest
 import ds_format as ds
 from ds_format import hdf5
 from ds_format.drivers import netcdf, open_source
-from ds_format.drivers.netcdf.hdf5.source import NetCDF4Handle, NetCDF4Source
+from ds_format.drivers.netcdf.hdf5.source import NetCDF4Source, NetCDF4Values
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import ReplacedError
 
@@ -104,7 +104,7 @@ def test_a_handle_travels(path: Path) -> None:
     assert isinstance(source, NetCDF4Source)
     for key in ("v", "short", "name"):
         handle = pickle.loads(pickle.dumps(source.handle(key)))
-        assert isinstance(handle, NetCDF4Handle) and handle.path == str(path)
+        assert handle.values is NetCDF4Values and handle.path == str(path)
         assert repr(handle.read((range(2), range(1)) if key != "name" else (range(2),))) == repr(
             source.read(key, (range(2), range(1)) if key != "name" else (range(2),))
         )

@@ -11,11 +11,11 @@ import netCDF4
 import numpy as np
 import pytest
 
-from .files import numbers
+from ...chunks import numbers
 
 pytest.importorskip("h5py")
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SHAPE = (60, 100, 100)
 
 ORDERS = ["", "import h5py", "import netCDF4", "import h5py, netCDF4", "import netCDF4, h5py"]

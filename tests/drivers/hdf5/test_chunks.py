@@ -1,32 +1,29 @@
-"""Damaged chunks: an error names file, variable and chunk, and nothing is allocated that the file does not hold."""
+"""Chunks of HDF5 files that are read without the library: damaged ones are named, and take no memory."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import struct
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
 
-import netCDF4
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
-from ds_format.body.body import MemoryBody, open_body
-from ds_format.codec import filters
-from ds_format.codec.slab_reading import slab_reader
-from ds_format.codec.stored import Stored
-from ds_format.drivers.netcdf.hdf5.source import opened
+from ds_format.body.body import FileBody
+from ds_format.codec import filters, slab_reading
 from ds_format.errors import DsError, FormatError, TruncatedError
+from ds_format.kernels.hdf5 import large
 
-from .files import assert_same, both, change, numbers, size_of, whole
+from ..chunks import assert_same, both, change, numbers, whole
 
 h5py = pytest.importorskip("h5py")
 hdf5 = importlib.import_module("ds_format.drivers.hdf5")
-HDF5Source = importlib.import_module("ds_format.drivers.hdf5.source").HDF5Source
+PlainValues = importlib.import_module("ds_format.drivers.hdf5.native").PlainValues
 
 SIZE = 400
 """Bytes of a chunk."""
@@ -54,10 +51,10 @@ def write(path: Path, chunks: list[bytes], masks: list[int] | None = None, **opt
             dataset.id.write_direct_chunk((100 * i,), chunk, masks[i] if masks else 0)
 
 
-def refused(path: Path, n: int = 100) -> DsError:
-    """Return the error of reading without the library."""
-    with contextlib.closing(HDF5Source(path)) as source, pytest.raises(FormatError) as caught:
-        source._job(source._variable("x"), (slice(0, n),)).work()
+def refused(path: Path) -> DsError:
+    """Return the error of reading a slab."""
+    with contextlib.closing(hdf5.open(path)) as source, pytest.raises(FormatError) as caught:
+        PlainValues(FileBody.open(path))._fetch_looked(source.variables["x"], (slice(0, 100),))
     error: DsError = caught.value
     assert (error.path, error.variable) == (str(path), "x")
     return error
@@ -107,7 +104,7 @@ def test_masks_say_which_filters_a_chunk_went_through(path: Path, number: int) -
     shuffled = [values[i : i + 100].view(np.uint8).reshape(-1, 4).T.tobytes() for i in (0, 200)]
     write(path, [zlib.compress(shuffled[0]), data, zlib.compress(shuffled[1])], [0, number, 0])
     assert_same(hdf5, path, "x", whole((300,)))
-    assert both(hdf5, path, "x", whole((300,)))[0].tobytes() == values.tobytes()  # type: ignore[union-attr]
+    assert both(hdf5, path, "x", whole((300,)))[0].tobytes() == values.tobytes()
 
 
 def test_checksums(path: Path) -> None:
@@ -132,15 +129,17 @@ def test_a_cut_file(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=numbers((100,)), chunks=(50,))
         place = file["x"].id.get_chunk_info_by_coord((50,))
-    with contextlib.closing(HDF5Source(path)) as source:
-        prepared = source._prepare(source._variable("x"), (slice(0, 100),))
-        with open(path, "r+b") as file:
-            file.truncate(place.byte_offset + 10)
-        with pytest.raises(
-            TruncatedError,
-            match=f"the chunk of 200 bytes at {place.byte_offset}.*ends at byte {place.byte_offset + 10}",
-        ):
-            prepared()
+    with contextlib.closing(hdf5.open(path)) as source:
+        variable = source.variables["x"]
+    values = PlainValues(FileBody.open(path))
+    values._prepare([variable.place])
+    with open(path, "r+b") as file:
+        file.truncate(place.byte_offset + 10)
+    with pytest.raises(
+        TruncatedError,
+        match=f"the chunk of 200 bytes at {place.byte_offset}.*ends at byte {place.byte_offset + 10}",
+    ):
+        values._fetch_looked(variable, whole((100,)))
 
 
 @pytest.mark.parametrize("twice", [(1, 0), (1, 2), (149, 3), (3, 149)])
@@ -154,12 +153,6 @@ def test_a_chunk_that_is_in_the_index_twice(path: Path, twice: tuple[int, int]) 
     key = struct.pack("<IIQQ", place.size, 0, twice[0] * step, 0)
     at = content.index(key + struct.pack("<Q", place.byte_offset))
     change(path, at, struct.pack("<IIQQ", place.size, 0, twice[1] * step, 0))
-    for start, stop in [(0, n), (0, 5), (twice[1], twice[1] + 1), (70, 71)]:
-        with contextlib.closing(HDF5Source(path)) as source, pytest.raises(FormatError) as caught:
-            source._job(source._variable("x"), (slice(start * step, stop * step),)).work()
-        error = caught.value
-        assert (error.path, error.variable) == (str(path), "x")
-        assert f"the chunk at ({twice[1] * step},) twice" in str(error)
     reads: list[Any] = [
         lambda: ds.read(path, ["x"]),
         lambda: ds.read_many([path], ["x"], dim="new"),
@@ -171,42 +164,29 @@ def test_a_chunk_that_is_in_the_index_twice(path: Path, twice: tuple[int, int]) 
             read()
 
 
-@pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (2**64 - 2, 8), (8, 10**9), (8, 2**32 - 1)])
-def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, size: int) -> None:
-    write(path, [GOOD])
-    with_chunks = Stored.with_chunks
-    monkeypatch.setattr(Stored, "with_chunks", lambda known, found: with_chunks(known, [((0,), offset, size, 0)]))
-    error = refused(path)
-    assert isinstance(error, TruncatedError)
-    assert f"at (0,) has {size} bytes at {offset}, expected it within the {size_of(path)}" in str(error)
+def test_large_chunks_are_in_memory_one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, threads = numbers((8, 100)), set()
+
+    def put_chunks(*args: Any) -> tuple[int, bool]:
+        threads.add(threading.get_ident())
+        return large.put_chunks(*args)
+
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
+    monkeypatch.setattr("ds_format.base.threads.processors", lambda: 4)
+    monkeypatch.setattr(slab_reading, "PIECE_SIZE", 1)
+    monkeypatch.setattr(slab_reading, "MAX_MEMORY", 1000)
+    monkeypatch.setattr(slab_reading, "put_chunks", put_chunks)
+    found, _ = both(hdf5, path, "x", whole(data.shape))
+    assert found.tobytes() == data.tobytes()
+    assert threads == {threading.get_ident()}
 
 
-def test_values_in_one_piece_beyond_the_file() -> None:
-    body, byte = MemoryBody("x", bytes(99)), np.dtype("u1")
-    with pytest.raises(TruncatedError, match="found 99 bytes in the file, expected at least 100"):
-        slab_reader(body, Stored(byte, (90,), 10), (slice(0, 90),))
-    with pytest.raises(FormatError, match="start at -1"):
-        slab_reader(body, Stored(byte, (9,), -1), (slice(0, 9),))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=3), st.data())
-def test_mutated_files_are_read_or_refused(tmp_path: Path, bytes_: list[tuple[int, int]], data: st.DataObject) -> None:
-    good = tmp_path / "good.nc"
-    if not good.exists():
-        with netCDF4.Dataset(good, "w") as file:
-            file.createDimension("t", None)
-            file.createDimension("x", 50)
-            file.createVariable("v", "f4", ("t", "x"), zlib=True, fletcher32=True)[:] = numbers((30, 50))
-    content = bytearray(good.read_bytes())
-    with h5py.File(good) as file:
-        place = file["v"].id.get_chunk_info_by_coord((0, 0))
-    where = data.draw(st.sampled_from([(place.byte_offset, place.size), (0, len(content))]))
-    for i, byte in bytes_:
-        content[where[0] + i % where[1]] = byte
-    bad = tmp_path / "bad.nc"
-    bad.write_bytes(content)
-    with contextlib.suppress(DsError):
-        source = opened(open_body(bad))
-        if source is not None and np.prod(source.meta["v"][".size"]) < 10**6:
-            source.read("v")
+@pytest.mark.parametrize("maxshape", [(4, None), (None, 6), (4, 6), (None, None), (9, None), (2, None)])
+@pytest.mark.parametrize("format", ["earliest", "latest"])
+def test_chunks_whose_positions_the_library_confuses(path: Path, maxshape: Any, format: Any) -> None:
+    """HDF5 2.0.0 takes the second chunk along the single unlimited axis for that along the last one."""
+    data = numbers((4, 6), "i4")[: maxshape[0]]
+    with h5py.File(path, "w", libver=format) as file:
+        file.create_dataset("x", data=data, chunks=(2, 2), maxshape=maxshape)
+    assert_same(hdf5, path, "x", whole(data.shape))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ds_format.body.body import open_body
-from ds_format.drivers import hdf5, netcdf
+from ds_format.drivers import netcdf
+from ds_format.drivers.hdf5.native import PlainValues
 from ds_format.drivers.hdf5.source import HDF5Source
 from ds_format.drivers.native import NativeSource
 from ds_format.drivers.netcdf.hdf5.source import NetCDF4Values
 from ds_format.drivers.netcdf.source import NetCDFSource
 
 
-def both(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> tuple[NDArray[Any] | None, NDArray[Any]]:
-    """Return a slab without the library, None if that is not done, and with it."""
-    if driver is netcdf:
-        with contextlib.closing(netcdf.open(path)) as native, contextlib.closing(NetCDFSource(path)) as source:
-            assert isinstance(native, NativeSource)
-            values = NetCDF4Values(open_body(path))
-            return values._fetch_looked(native.variables[name], slices)[0], source.fetch(name, slices)
-    with contextlib.closing(HDF5Source(path)) as source:
-        variable = source._variable(name)
-        prepared = source._prepare(variable, slices)
-        return None if prepared is None else prepared(), source._fetch(variable, slices)
+def both(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a slab as this package reads it, and as the library does."""
+    kind, library = (NetCDF4Values, NetCDFSource) if driver is netcdf else (PlainValues, HDF5Source)
+    with contextlib.closing(driver.open(path)) as native, contextlib.closing(library(path)) as source:
+        assert isinstance(native, NativeSource)
+        return kind(open_body(path))._fetch_looked(native.variables[name], slices)[0], source.fetch(name, slices)
 
 
 def assert_same(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> None:
     """Hold a slab that is read without the library equal to that of the library, bit by bit."""
     found, expected = both(driver, path, name, slices)
-    assert found is not None
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     assert found.tobytes() == expected.tobytes()
-
-
-def is_left_to_the_library(driver: Any, path: Path, name: str) -> bool:
-    with contextlib.closing(HDF5Source(path)) as source:
-        variable = source._variable(name)
-        return source._prepare(variable, tuple(slice(0, n) for n in variable.shape or ())) is None
 
 
 def whole(shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -56,16 +44,8 @@ def change(path: Path, offset: int, data: bytes) -> None:
         file.write(data)
 
 
-def drivers() -> list[Any]:
-    return [hdf5, netcdf]
-
-
 def numbers(shape: tuple[int, ...], dtype: Any = "f4", seed: int = 0) -> NDArray[Any]:
     """Return an array of numbers that are all different bytes, and can be compressed."""
     n = int(np.prod(shape)) * np.dtype(dtype).itemsize
     content = np.random.default_rng(seed).integers(0, 100, n, np.uint8)
     return content.view(dtype).reshape(shape)
-
-
-def size_of(path: Path) -> int:
-    return os.path.getsize(path)

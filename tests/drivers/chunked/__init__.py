@@ -1,1 +1,0 @@
-"""Values that are read without the library."""
