@@ -213,10 +213,12 @@ def test_a_file_that_replaces_another_is_never_read_by_more(suffix: str, mode: i
         others = [left for left in tmp_path.iterdir() if left.is_file() and left != path and left.suffix != ".lock"]
         found = [left.stat().st_mode for left in others]
         assert all(not stat.S_IMODE(one) & ~(mode | 0o600) for one in found)
-        assert found or suffix in {".msgpack", ".zds"}  # which write a folder of their own first
+        assert found or suffix in {".msgpack", ".zarr", ".zds"}  # which write a folder of their own first
     finally:
         sink.commit()
-    if suffix != ".msgpack":
+    if suffix == ".zarr":
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o66 & ~mode
+    elif suffix != ".msgpack":
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
@@ -301,6 +303,7 @@ def test_a_folder_replaces_what_may_be_replaced(
 def test_a_folder_does_not_replace_a_pipe_nor_by_default_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("file")
-    for name, options in (("pipe", {"replaces": lambda folder: True}), ("file", {})):
-        with pytest.raises(NotADirectoryError):
-            FolderTarget(tmp_path / name, **options)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="neither a file nor a folder"):
+        FolderTarget(tmp_path / "pipe", replaces=lambda folder: True)
+    with pytest.raises(NotADirectoryError):
+        FolderTarget(tmp_path / "file")

@@ -263,18 +263,25 @@ class FolderTarget(Opened):
         if is_folder(self.final):
             if replaces is None or not replaces(self.final):
                 raise FileExistsError(errno.EEXIST, "the folder is not empty", path_text(path))
-        elif replaces is None or not is_file(self.final):
+        elif not is_file(self.final):
+            raise OSError(errno.EINVAL, "neither a file nor a folder", path_text(path))
+        elif replaces is None:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path_text(path))
 
     def create(self) -> str:
         """Create the folder, and return its temporary path.
+
+        It never has permissions that the file or folder which it replaces does not have.
 
         Raises
         ------
         OSError
             If it cannot be created.
         """
-        self._folder = WorkFolder(self.final, "folder", 0o777)
+        mode = stat.S_IMODE(os.stat(self.final).st_mode) if exists(self.final) else 0o777
+        if is_file(self.final):
+            mode |= (mode & 0o444) >> 2  # to find the files of a folder
+        self._folder = WorkFolder(self.final, "folder", mode | 0o700)
         return self._folder.path
 
     def commit(self) -> None:

@@ -17,7 +17,7 @@ from ..base.text import hint
 from ..body import NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
-from ..errors import DriverError, explained
+from ..errors import DriverError, UnsupportedError, explained
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ _MODULES = {
     "csv": "csv_",
     "datadings": "records.datadings",
     "json": "json_",
+    "zarr": "zarr_",
     "zds": "records.zds",
 }
 """Modules whose name is not that of the format."""
@@ -262,7 +263,7 @@ def of_folder_elsewhere(address: Address) -> tuple[Format, Body] | None:
         for mark in format.folder_marks:
             if not mark.endswith("/"):
                 with contextlib.suppress(OSError):
-                    return format, address.sibling(f"/{mark}").open(FIRST_SIZE)
+                    return format, address.sibling(mark if address.name.endswith("/") else f"/{mark}").open(FIRST_SIZE)
     return None
 
 
@@ -294,7 +295,7 @@ def find_existing(path: Any) -> Format:
                 return folder
         try:
             format = recognise(path)
-        except FileNotFoundError:
+        except OSError:
             found = of_folder_elsewhere(path) if isinstance(path, Address) else None
             if found is None:
                 raise
@@ -525,13 +526,28 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
 def size_of(path: Any) -> int:
     """Return the bytes of a file, or of all files in a folder. The size of a file elsewhere takes a request.
 
+    Of a folder on a web server, which does not list files, it is the size of the file that marks the folder.
+
     Raises
     ------
     OSError
         If the file does not exist, or cannot be read.
     """
     path = located(path)
-    return open_body(path).size if isinstance(path, Address) else body_size(path_text(path))
+    if not isinstance(path, Address):
+        return body_size(path_text(path))
+    try:
+        return open_body(path).size
+    except OSError as error:
+        found = of_folder_elsewhere(path)
+        if found is None:
+            raise error from None
+    from ..body.remote.listing import files_below
+
+    try:
+        return sum(one.stamp.size for one in files_below(path))
+    except UnsupportedError:  # a web server
+        return found[1].size
 
 
 def meta(path: Any) -> Metadata:

@@ -313,6 +313,12 @@ def _is_netcdf4(file: Body) -> bool:
     return is_netcdf4(file)
 
 
+def _zarr() -> Driver:
+    from . import zarr_
+
+    return Driver(zarr_.open, zarr_.create)
+
+
 def _zds() -> Driver:
     from .records import zds as records
 
@@ -415,6 +421,17 @@ BUILT_IN = {
             masks=True,
             takes_body=True,
             last=FIRST_SIZE,
+        ),
+        Format(
+            "zarr",
+            (".zarr",),
+            _zarr,
+            title="Zarr",
+            folder_marks=("zarr.json", ".zgroup"),
+            needs=("zarr", "ds-format-cython[zarr]"),
+            options=frozenset({"skip_unsupported"}),
+            creation=TIMES | {"chunks", "compression", "durable", "level", "shards"},
+            dates=True,
         ),
         Format(
             "zds",

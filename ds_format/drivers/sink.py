@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.dtypes import Type
 from ..base.text import unescape
@@ -218,6 +219,37 @@ class FolderSink(TargetSink):
         """Create the folder under a temporary name, and return its path."""
         with naming(self.path):
             return self._target.create()
+
+
+def regrouped(blocks: Iterable[Any], n: int) -> Iterator[NDArray[Any]]:
+    """Yield the values of blocks in arrays of other lengths, as chunks of a file need them.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        Of any shapes.
+    n : int
+        Values of each array except the last one; at least 1.
+
+    Yields
+    ------
+    ndarray
+        (n,)
+    """
+    held: list[NDArray[Any]] = []
+    size = 0
+    for block in blocks:
+        flat = block.reshape(-1)
+        while size + flat.size >= n:
+            held.append(flat[: n - size])
+            flat = flat[n - size :]
+            yield held[0] if len(held) == 1 else np.concatenate(held)
+            held, size = [], 0
+        if flat.size:
+            held.append(flat)
+            size += flat.size
+    if held:
+        yield np.concatenate(held)
 
 
 def typed_blocks(blocks: Iterable[Any], hint: str | None) -> Iterator[tuple[Any, Type]]:

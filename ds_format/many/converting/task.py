@@ -316,7 +316,7 @@ def _settled(path: Location) -> Stamp:
     if isinstance(path, Address):
         try:
             body = path.open(FIRST_SIZE)
-        except FileNotFoundError:
+        except OSError:
             found = drivers.of_folder_elsewhere(path)
             if found is None:
                 raise
