@@ -311,6 +311,21 @@ def put_numbers(passage: Passage, key: str, name: str, array: Any) -> None:
             passage.errors.append(Loss(name, "which was chosen to mark missing ones"))
 
 
+# ------------------------------------------------------------------------------------------------------------ Zarr
+
+
+def zarr_(dataset: dict[str, Any]) -> Passage:
+    passage = exactly(dataset)
+    for key, name, array, _ in variables(dataset):
+        put_time_units(passage.dataset["."][key])
+        if array is not None and array.dtype.kind in "iuf":
+            put_numbers(passage, key, name, array)
+            entry = passage.dataset["."][key]
+            if entry.get("_FillValue") is ...:  # it is not shown
+                del entry["_FillValue"]
+    return passage
+
+
 HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "binpickle": exactly,
     "csv": csv_,
@@ -319,6 +334,7 @@ HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "hdf5": hdf5,
     "json": json_,
     "netcdf": netcdf,
+    "zarr": zarr_,
     "zds": exactly,
 }
 """By the names in `drivers.FORMATS`."""

@@ -46,6 +46,7 @@ print(text)
 """,
         is_free=True,
     ),
+    "zarr": Use(("zarr",), "ds.convert('x.ds', 'x.zarr'); print(ds.read('x.zarr')['x'].sum())"),
     "xarray": Use(("xarray",), "print(float(ds.open_many(['x.ds'], 'n', load=True)['x'].sum()))"),
     "dask": Use(
         ("distributed", "dask", "xarray"),

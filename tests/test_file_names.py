@@ -264,7 +264,7 @@ def test_small_files_without_calls_of_the_kernel(tmp_path: Path, monkeypatch: py
 
 
 def look_for_store(path: Path, found: list[Any]) -> None:
-    found.append(drivers.is_store(path))
+    found.append(drivers.of_folder(path) is not None)
 
 
 def test_a_folder_that_cannot_be_looked_at_is_no_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

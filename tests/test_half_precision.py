@@ -25,7 +25,7 @@ WIDE = X.astype("f4")
 def test_every_number_is_a_row_of_every_exact_format(tmp_path: Path) -> None:
     every = np.arange(1 << 16, dtype="u2").view("f2")
     finite = every[np.isfinite(every)]
-    for suffix in (SUFFIX[name] for name in ("ds", "hdf5", "json", "binpickle", "datadings", "zds")):
+    for suffix in (SUFFIX[name] for name in ("ds", "hdf5", "zarr", "json", "binpickle", "datadings", "zds")):
         path = tmp_path / f"a{suffix}"
         masked = np.ma.MaskedArray(finite, finite == 7)
         ds.write(path, {"x": masked, ".": {"x": {".dims": ["t"]}}})

@@ -80,7 +80,7 @@ def test_files_and_variables(path: Path) -> None:
 
 def test_sinks(path: Path) -> None:
     meta = describe(*arrays_of(DATASET))
-    before = path.read_bytes()
+    before = content(path)
     sink = drivers.load(drivers.find(path)).create(path, meta)
     try:
         refused(sink)
@@ -88,7 +88,12 @@ def test_sinks(path: Path) -> None:
         refused(sink)
     finally:
         sink.abort()
-    assert path.read_bytes() == before
+    assert content(path) == before
+
+
+def content(path: Path) -> dict[Path, bytes]:
+    """Return the bytes of a file, or of all files in a folder."""
+    return {one: one.read_bytes() for one in (path, *path.rglob("*")) if one.is_file()}
 
 
 def test_map(tmp_path: Path) -> None:

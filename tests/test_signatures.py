@@ -21,6 +21,7 @@ KINDS = dict(
         hdf5="HDF5",
         json="JSON",
         netcdf="NetCDF-4",
+        zarr=None,  # a folder
         zds="a ZIP archive",
     )
 )

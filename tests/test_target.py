@@ -18,7 +18,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 from ds_format.body import target, temporary
-from ds_format.body.target import Target
+from ds_format.body.target import FolderTarget, Target, place_folder
 from ds_format.body.temporary import WorkFolder
 from ds_format.errors import DsError
 from ds_format.kernels.files import files, portable
@@ -213,10 +213,12 @@ def test_a_file_that_replaces_another_is_never_read_by_more(suffix: str, mode: i
         others = [left for left in tmp_path.iterdir() if left.is_file() and left != path and left.suffix != ".lock"]
         found = [left.stat().st_mode for left in others]
         assert all(not stat.S_IMODE(one) & ~(mode | 0o600) for one in found)
-        assert found or suffix in {".msgpack", ".zds"}  # which write a folder of their own first
+        assert found or suffix in {".msgpack", ".zarr", ".zds"}  # which write a folder of their own first
     finally:
         sink.commit()
-    if suffix != ".msgpack":
+    if suffix == ".zarr":
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o66 & ~mode
+    elif suffix != ".msgpack":
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
@@ -249,3 +251,59 @@ def test_errors_of_the_system_have_one_name(tmp_path: Path) -> None:
         raise OSError("cannot write mode P")
     with pytest.raises(DsError, match=r"^x: wrong$"), target.naming("a"):
         raise DsError("wrong", path="x")
+
+
+def written(path: Path, text: str, **options: Any) -> FolderTarget:
+    found = FolderTarget(path, **options)
+    (Path(found.create()) / "inner").mkdir()
+    (Path(found._folder.path) / "inner" / "a").write_text(text)  # type: ignore[union-attr]
+    return found
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_folder_gets_its_name_when_it_is_complete(tmp_path: Path, durable: bool) -> None:
+    path = tmp_path / "folder"
+    sink = written(path, "one", durable=durable)
+    assert not path.exists()
+    sink.commit()
+    sink.abort()
+    assert names(tmp_path) == ["folder"] and (path / "inner" / "a").read_text() == "one"
+
+
+def test_a_folder_that_is_aborted_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.write_text("file")
+    written(path, "one", replaces=lambda folder: False).abort()
+    assert names(tmp_path) == ["folder"] and path.read_text() == "file"
+
+
+@pytest.mark.parametrize("exchanges", [False, True])
+def test_a_folder_replaces_what_may_be_replaced(
+    tmp_path: Path, exchanges: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchanges:
+        monkeypatch.setattr(target, "_exchanged", lambda one, other: False)
+    path, link = tmp_path / "folder", tmp_path / "link"
+    link.symlink_to(path)
+    path.write_text("file")
+    written(path, "one", replaces=lambda folder: False).commit()
+    path.chmod(0o750)
+    with pytest.raises(FileExistsError, match="folder is not empty"):
+        FolderTarget(path)
+    with pytest.raises(FileExistsError, match="folder is not empty"):
+        FolderTarget(path, replaces=lambda folder: folder != str(path))
+    written(link, "two", replaces=lambda folder: True).commit()
+    assert names(tmp_path) == ["folder", "link"] and (path / "inner" / "a").read_text() == "two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+    with pytest.raises(FileNotFoundError):
+        place_folder(str(tmp_path / "absent"), str(path))
+    assert names(tmp_path) == ["folder", "link"] and (path / "inner" / "a").read_text() == "two"
+
+
+def test_a_folder_does_not_replace_a_pipe_nor_by_default_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("file")
+    with pytest.raises(OSError, match="neither a file nor a folder"):
+        FolderTarget(tmp_path / "pipe", replaces=lambda folder: True)
+    with pytest.raises(NotADirectoryError):
+        FolderTarget(tmp_path / "file")

@@ -65,7 +65,8 @@ def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
     large(source, size_for(suffix))
     target.write_bytes(b"old")
-    done = run("select", source, target, limit=1_000_000)
+    options = ["compression:", "none"] if suffix == ".zarr" else []  # else no chunk is too large
+    done = run("select", source, target, *options, limit=1_000_000)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("ds select: ")
@@ -206,7 +207,7 @@ def test_the_output_may_be_the_input(suffix: str, tmp_path: Path) -> None:
     ds.write(path, {"a": np.arange(6.0), ".": {"a": {".dims": ["i"]}}})
     with ds.open(path) as reader:
         ds.convert(path, path, sel={"i": [0, 2]})
-        if suffix != ".nc":
+        if suffix not in (".nc", ".zarr"):  # the files of a store are found by their names
             assert reader["a"][:].tolist() == [0, 1, 2, 3, 4, 5]
     assert ds.read(path)["a"].tolist() == [0, 2]
     ds.merge_files("i", [path, path], path)

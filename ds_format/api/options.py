@@ -30,6 +30,7 @@ class CompressionOptions(TypedDict, total=False):
     level: int | None
     shuffle: bool | int
     chunks: Mapping[str, int] | Sequence[int]
+    shards: Mapping[str, int]
     digits: int
     bits: int
 

@@ -93,13 +93,16 @@ def write(
             an error otherwise.
         compression : str
             For NetCDF files: `zlib`, `zstd`, `bzip2`, `szip`, `blosc_lz`, `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`,
-            `blosc_zstd`, or `none`. For HDF5 files: `gzip` or `lzf`.
+            `blosc_zstd`, or `none`. For HDF5 files: `gzip` or `lzf`. For Zarr stores: `zstd` (the default), `gzip`,
+            `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`, `blosc_zstd`, or `none`.
         level : int
             Level of compression: for `zlib` 1 to 9, by default 4. Level 1 is the fastest, and almost as small.
         shuffle : bool
             False compresses without the filter "shuffle", which makes most files smaller. For NetCDF files.
         chunks : dict
-            Name of a dimension → length of the chunks of a NetCDF file.
+            Name of a dimension → length of the chunks of a NetCDF file or a Zarr store.
+        shards : dict
+            Name of a dimension → length of the shards of a Zarr store, which are files with several chunks.
         digits, bits : int
             Round floats of a NetCDF file to this number of significant decimal digits, or bits of their significands.
             Rounded floats compress better. Coordinates are not rounded.

@@ -126,6 +126,20 @@ def absolute(path: Any) -> Any:
     return path if isinstance(path, Address) else os.path.abspath(path_text(path))
 
 
+def size_of(path: str) -> int:
+    """Return the bytes of a file, or of all files in a folder.
+
+    Raises
+    ------
+    OSError
+        If it does not exist, or cannot be read.
+    """
+    status = os.stat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        return status.st_size
+    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
+
+
 def suffix_of(path: Any) -> str:
     """Return the suffix of a path or address, in lower case and with its dot."""
     return path.suffix if isinstance(path, Address) else os.path.splitext(path_text(path))[1].lower()

@@ -1,4 +1,4 @@
-"""Files that are written: under a temporary name until they are whole, or line by line."""
+"""Files and folders that are written: under a temporary name until they are whole, or line by line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from ..errors import DsError, explained
 from ..kernels.files import files
-from ..kernels.files.names import BINARY, creation_mode, real_path
+from ..kernels.files.names import BINARY, creation_mode, exists, is_file, is_folder, real_path, temporary_name
 from . import Address, Opened, open_file, path_text, sync_file
 from .body import OutputBody
-from .temporary import HOLDS, Temporary, remove_folder
+from .temporary import HOLDS, Temporary, WorkFolder, remove_folder
 
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 """A link under the name of a file that is changed in place may lead to the file of another user."""
@@ -228,6 +228,129 @@ def _remove_folder(folder: str, pid: int) -> None:
     """Remove a folder, but not in a process that was forked from its owner."""
     if os.getpid() == pid:
         remove_folder(folder, ignore_errors=True)
+
+
+class FolderTarget(Opened):
+    """A folder to be written. It has a temporary name in the same folder until `commit`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        If it is a link, the target of the link is written.
+    durable : bool
+        Flush all files and folders to the disk on `commit`.
+    replaces : callable, optional
+        Called with the path of a folder that is not empty; returns whether `commit` may replace it. If it is given, a
+        file is replaced, too.
+
+    Attributes
+    ----------
+    final : str
+        The path after all links.
+
+    Raises
+    ------
+    OSError
+        If something has this name that must not be replaced.
+    """
+
+    def __init__(self, path: Any, *, durable: bool = False, replaces: Callable[[str], bool] | None = None):
+        self.final = real_path(path_text(path))
+        self.durable = durable
+        self._folder: WorkFolder | None = None
+        if not exists(self.final) or (is_folder(self.final) and not os.listdir(self.final)):
+            return
+        if is_folder(self.final):
+            if replaces is None or not replaces(self.final):
+                raise FileExistsError(errno.EEXIST, "the folder is not empty", path_text(path))
+        elif not is_file(self.final):
+            raise OSError(errno.EINVAL, "neither a file nor a folder", path_text(path))
+        elif replaces is None:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path_text(path))
+
+    def create(self) -> str:
+        """Create the folder, and return its temporary path.
+
+        It never has permissions that the file or folder which it replaces does not have.
+
+        Raises
+        ------
+        OSError
+            If it cannot be created.
+        """
+        mode = stat.S_IMODE(os.stat(self.final).st_mode) if exists(self.final) else 0o777
+        if is_file(self.final):
+            mode |= (mode & 0o444) >> 2  # to find the files of a folder
+        self._folder = WorkFolder(self.final, "folder", mode | 0o700)
+        return self._folder.path
+
+    def commit(self) -> None:
+        """Rename the folder, whose files are closed, to its final name; see `place_folder`.
+
+        Raises
+        ------
+        OSError
+            If that fails.
+        """
+        if self._folder is not None:
+            if self.durable:
+                for folder, _, names in os.walk(self._folder.path):
+                    for name in names:
+                        sync_file(os.path.join(folder, name))
+                    files.sync_folder(os.path.join(folder, ""))
+            place_folder(self._folder.path, self.final)
+            self.abort()
+            if self.durable:
+                files.sync_folder(self.final)
+
+    def abort(self) -> None:
+        """Remove what was written, unless it has its final name."""
+        if self._folder is not None:
+            self._folder.close()
+
+
+def place_folder(written: str, final: str) -> None:
+    """Rename a folder, and remove the file or folder that had the name.
+
+    The name is never missing where the operating system can exchange two names, as Linux can.
+
+    Raises
+    ------
+    OSError
+        If that fails. Then the final name leads to what it led to before.
+    """
+    if not exists(final, follow=False):
+        os.rename(written, final)
+        return
+    old = written
+    if is_folder(final):
+        os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
+    if not _exchanged(written, final):
+        old = temporary_name(final)
+        os.rename(final, old)
+        try:
+            os.rename(written, final)
+        except BaseException:
+            os.rename(old, final)
+            raise
+    if is_folder(old):
+        remove_folder(old, ignore_errors=True)
+    else:
+        os.unlink(old)
+
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+"""Arguments of renameat2 of Linux: paths are relative to the working directory; both names remain."""
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Exchange two names at once. Return False if the operating system, or the file system, cannot do this."""
+    try:
+        rename = importlib.import_module("ctypes").CDLL(None).renameat2
+    except (AttributeError, ImportError, OSError, TypeError):
+        return False
+    found: int = rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE)
+    return not found
 
 
 def write_whole(path: Any, buffers: Iterable[Any], *, atomic: bool = True, durable: bool = False) -> None:

@@ -236,7 +236,7 @@ def names(forms: str, words: Sequence[str], position: int) -> list[str]:
 def _header(words: Iterable[str]) -> lookup.HeaderFacts | None:
     """Return the header of the first file among some words; None if there is no file that can be read."""
     for word in words:
-        if os.path.isfile(word) or (os.path.isdir(word) and drivers.is_store(word)):
+        if os.path.isfile(word) or drivers.of_folder(word) is not None:
             with contextlib.suppress(Exception):  # nothing can be reported while a word is completed
                 return lookup.read(word)
     return None

@@ -49,7 +49,7 @@ def reindex(request: Request) -> Iterator[Any]:
         If a file has no records, or cannot be read or written.
     """
     for path in request.names("INPUT..."):
-        is_found = drivers.is_known(path) or drivers.is_store(path)
+        is_found = drivers.is_known(path) or drivers.of_folder(path) is not None
         format = drivers.find_existing(path) if is_found else drivers.FORMATS["datadings"]
         reindex = drivers.load(format).reindex
         if reindex is None:

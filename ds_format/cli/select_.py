@@ -70,11 +70,11 @@ def _compression(name: str, value: Any) -> str:
 _CHUNKS, _ENCODING = "{ DIM: LENGTH... }", "{ VAR: { KEY: VALUE... }... }"
 STORED = (
     Option("bits", "As digits, but round to so many bits of the significand.", "N", integer(1)),
-    Option("chunks", "Lengths of chunks in a NetCDF file.", _CHUNKS, pairs(_CHUNKS, integer(1))),
+    Option("chunks", "Lengths of chunks in a NetCDF file or a Zarr store.", _CHUNKS, pairs(_CHUNKS, integer(1))),
     Option(
         "compression",
         "Compress variables. NetCDF: zlib, zstd, bzip2, szip, blosc_lz4 and others, or none to decompress. HDF5: "
-        "gzip or lzf.",
+        "gzip or lzf. Zarr: zstd (the default), gzip, blosc_lz4 and others, or none.",
         "NAME",
         _compression,
     ),
@@ -93,9 +93,12 @@ STORED = (
         pairs(_ENCODING, pairs("{ KEY: VALUE... }", lambda _, value: value)),
     ),
     Option("level", "Level of compression, from fast to small: for zlib 1 to 9, by default 4.", "N", integer()),
+    Option(
+        "shards", "Lengths of shards, files with many chunks, in a Zarr store.", _CHUNKS, pairs(_CHUNKS, integer(1))
+    ),
     Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),
 )
-"""Options of commands that write datasets of other files, about how NetCDF and HDF5 files store them."""
+"""Options of commands that write datasets of other files, about how NetCDF, HDF5 and Zarr store them."""
 
 SKIP_UNSUPPORTED = Option(
     "skip-unsupported", "Skip variables with unsupported types with a warning instead of failing."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 from .. import drivers
 from ..api.verification import verify
 from ..base.progress import share_of
-from ..body import Address, Location
+from ..body import Address, Location, size_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
 from ..many.converting.inputs import find_inputs, selects_many
@@ -72,13 +71,8 @@ def _files(name: str) -> list[Location]:
 
 def _size_of(path: Location) -> int:
     """Return the bytes of a file, or of all files in a folder; 0 if it does not exist, or is elsewhere."""
-    if isinstance(path, Address):
-        return 0
-    if os.path.isdir(path):
-        inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-        return sum(map(_size_of, inner))
     try:
-        return os.stat(path).st_size
+        return 0 if isinstance(path, Address) else size_of(path)
     except OSError:
         return 0
 
@@ -97,9 +91,10 @@ COMMANDS = {
             (
                 "INPUT",
                 (
-                    "A file of any format, the folder of a store, another folder, or a pattern with *, ?, [...] or **. "
-                    "In folders and patterns, files with a known suffix or recognised content are checked, and a "
-                    "warning counts the others. Addresses are checked, too. A file that cannot be opened is an error."
+                    "A file of any format, a folder that is a dataset, another folder, or a pattern with *, ?, [...] "
+                    "or **. In folders and patterns, files with a known suffix or recognised content are checked, "
+                    "and a warning counts the others. Addresses are checked, too. A file that cannot be opened is an "
+                    "error."
                 ),
             ),
         ),

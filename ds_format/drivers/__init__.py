@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
-from ..body import NO_FILE, Address, Location, absolute, path_text, suffix_of
+from ..body import NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
-from ..errors import DriverError, explained
+from ..errors import DriverError, UnsupportedError, explained
 from .formats import BUILT_IN, CODED, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ __all__ = [
     "is_known",
     "is_one_file",
     "is_sidecar",
-    "is_store",
     "load",
     "located",
     "located_each",
     "meta",
     "of_existing",
+    "of_folder",
     "of_format",
     "of_mark",
     "of_suffix",
@@ -78,6 +78,7 @@ _MODULES = {
     "csv": "csv_",
     "datadings": "records.datadings",
     "json": "json_",
+    "zarr": "zarr_",
     "zds": "records.zds",
 }
 """Modules whose name is not that of the format."""
@@ -228,29 +229,47 @@ def is_known(path: Any) -> bool:
     return of_suffix(suffix_of(path)) is not None
 
 
-def is_store(path: Any) -> bool:
-    """Return whether a path is a folder that is a ZDS store."""
+def of_folder(path: Any) -> Format | None:
+    """Return the format of a local folder that is a dataset. Return None for any other path.
+
+    Examples
+    --------
+    >>> import os
+    >>> from ds_format import drivers
+    >>> os.makedirs("store/collections")
+    >>> drivers.of_folder("store").name, drivers.of_folder("store/collections")
+    ('zds', None)
+    """
     from ..kernels.files.names import is_file, is_folder
 
     name = path_text(path)
-    return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, STORE_FILE))
+    for format in _searched():
+        for mark in format.folder_marks:
+            if (is_folder if mark.endswith("/") else is_file)(os.path.join(name, mark)):
+                return format
+    return None
 
 
-STORE_FILE = "zds.json"
-"""The file of a folder that is a ZDS store."""
+def folder_files() -> frozenset[str]:
+    """Return the names of files by which folders that are datasets are found in a list of files."""
+    return frozenset(mark for format in all_formats().values() for mark in format.folder_marks if mark[-1] != "/")
 
 
-def store_file(address: Any) -> Body | None:
-    """Return the open file zds.json of a ZDS store in a folder that is elsewhere; None if there is no such file."""
-    try:
-        file: Body = address.sibling(f"/{STORE_FILE}").open(FIRST_SIZE)
-    except OSError:
-        return None
-    return file
+def of_folder_elsewhere(address: Address) -> tuple[Format, Body] | None:
+    """Return the format of a folder that is elsewhere, and the open file that marks it; None if there is no such file.
+
+    Each file that does not exist takes a request.
+    """
+    for format in _searched():
+        for mark in format.folder_marks:
+            if not mark.endswith("/"):
+                with contextlib.suppress(OSError):
+                    return format, address.sibling(mark if address.name.endswith("/") else f"/{mark}").open(FIRST_SIZE)
+    return None
 
 
 def find_existing(path: Any) -> Format:
-    """Return the format of a file to read: by its suffix, otherwise by its content; or of a folder that is a store.
+    """Return the format of a file to read: by its suffix, otherwise by its content; or of a folder that is a dataset.
 
     Raises
     ------
@@ -268,16 +287,20 @@ def find_existing(path: Any) -> Format:
                 os.stat(path)
             except FileNotFoundError as absent:
                 raise explained(absent) from None
-            if is_store(path):
-                return FORMATS["zds"]
             if os.path.isdir(path):
-                raise DriverError("a folder that is not a ZDS store: expected a file", path=path_text(path)) from None
+                folder = of_folder(path)
+                if folder is None:
+                    titles = " or ".join(one.title for one in all_formats().values() if one.folder_marks)
+                    message = f"a folder that is not a dataset in {titles}: expected a file"
+                    raise DriverError(message, path=path_text(path)) from None
+                return folder
         try:
             format = recognise(path)
-        except FileNotFoundError:
-            if not isinstance(path, Address) or store_file(path) is None:
+        except OSError:
+            found = of_folder_elsewhere(path) if isinstance(path, Address) else None
+            if found is None:
                 raise
-            return FORMATS["zds"]
+            return found[0]
         if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
             message = f"{error.message}, or recognised content; {accepting}"
@@ -437,7 +460,7 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
     where = absolute(path)
     is_elsewhere = isinstance(path, Address)
     if body is None and (format.takes_body or is_elsewhere):
-        with contextlib.suppress(*([OSError] if format.is_folder else [])):
+        with contextlib.suppress(*([OSError] if format.folder_marks else [])):
             body = open_body(path, FIRST_SIZE, format.last)
     if body is not None and is_elsewhere and not format.takes_body:
         path.keep(body)
@@ -502,7 +525,9 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
 
 
 def size_of(path: Any) -> int:
-    """Return the size of a file in bytes; that of a file elsewhere takes a request.
+    """Return the bytes of a file, or of all files in a folder. The size of a file elsewhere takes a request.
+
+    Of a folder on a web server, which does not list files, it is the size of the file that marks the folder.
 
     Raises
     ------
@@ -510,7 +535,20 @@ def size_of(path: Any) -> int:
         If the file does not exist, or cannot be read.
     """
     path = located(path)
-    return open_body(path).size if isinstance(path, Address) else os.stat(path).st_size
+    if not isinstance(path, Address):
+        return body_size(path_text(path))
+    try:
+        return open_body(path).size
+    except OSError as error:
+        found = of_folder_elsewhere(path)
+        if found is None:
+            raise error from None
+    from ..body.remote.listing import files_below
+
+    try:
+        return sum(one.stamp.size for one in files_below(path))
+    except UnsupportedError:  # a web server
+        return found[1].size
 
 
 def meta(path: Any) -> Metadata:

@@ -98,6 +98,8 @@ class Format(NamedTuple):
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
     """Whether a file with an unknown suffix and without such a mark has this format."""
+    folder_marks: tuple[str, ...] = ()
+    """Names of files, one of which is in each folder that is a dataset. The name of a folder has a slash at its end."""
     is_sidecar: Callable[..., bool] | None = None
     """Whether a file is a sidecar file of a dataset in several files. Called with its path and, for files that are
     elsewhere, a function that says whether there is a file of a path."""
@@ -128,8 +130,6 @@ class Format(NamedTuple):
     """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
     takes_body: bool = False
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
-    is_folder: bool = False
-    """Whether a dataset may be a folder, which cannot be opened as a file."""
     last: int = 0
     """Bytes from the end of a file that have metadata, so that they are requested with the first ones."""
 
@@ -315,6 +315,12 @@ def _is_netcdf4(file: Body) -> bool:
     return is_netcdf4(file)
 
 
+def _zarr() -> Driver:
+    from . import zarr_
+
+    return Driver(zarr_.open, zarr_.create)
+
+
 def _zds() -> Driver:
     from .records import zds as records
 
@@ -419,6 +425,17 @@ BUILT_IN = {
             last=FIRST_SIZE,
         ),
         Format(
+            "zarr",
+            (".zarr",),
+            _zarr,
+            title="Zarr",
+            folder_marks=("zarr.json", ".zgroup"),
+            needs=("zarr", "ds-format-cython[zarr]"),
+            options=frozenset({"skip_unsupported"}),
+            creation=TIMES | {"chunks", "compression", "durable", "level", "shards"},
+            dates=True,
+        ),
+        Format(
             "zds",
             (".zds",),
             _zds,
@@ -426,7 +443,7 @@ BUILT_IN = {
             recognises=_is_zds,
             last=FIRST_SIZE,
             options=frozenset({"skip_unsupported"}),
-            is_folder=True,
+            folder_marks=("zds.json", "collections/"),
             creation=RECORDS,
             unpack=None,
         ),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.dtypes import Type
 from ..base.text import unescape
 from ..body import Opened, path_text
-from ..body.target import Target, naming
+from ..body.target import FolderTarget, Target, naming
 from ..codec.encode import type_of
 from ..dataset import META, as_array
 from ..errors import DsError, MissingError
@@ -116,31 +117,10 @@ class BaseSink(Opened, ABC):
         """
 
 
-class FileSink(BaseSink):
-    """A file being written. It gets its final name when it is complete.
+class TargetSink(BaseSink):
+    """A file or folder being written. It gets its final name when it is complete."""
 
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-        If it is a link, the target of the link is written.
-    meta : Metadata
-    atomic, durable : bool
-        As for `target.Target`.
-
-    Raises
-    ------
-    OSError
-        If something other than a file has this name; without `atomic`, if a file has it.
-    """
-
-    def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
-        super().__init__(path, meta)
-        self._target = Target(path, atomic=atomic, durable=durable)
-
-    def _create(self) -> int:
-        """Create the file, and return a descriptor for reading and writing; see `Target.create`."""
-        with naming(self.path):
-            return self._target.create()
+    _target: Target | FolderTarget
 
     def commit(self) -> None:
         """Finish the file, and rename it to its final name.
@@ -181,6 +161,95 @@ class FileSink(BaseSink):
     @abstractmethod
     def _close(self) -> None:
         """Close everything that is open, finished or not. It may be called again."""
+
+
+class FileSink(TargetSink):
+    """A file being written. It gets its final name when it is complete.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        If it is a link, the target of the link is written.
+    meta : Metadata
+    atomic, durable : bool
+        As for `target.Target`.
+
+    Raises
+    ------
+    OSError
+        If something other than a file has this name; without `atomic`, if a file has it.
+    """
+
+    _target: Target
+
+    def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
+        super().__init__(path, meta)
+        self._target = Target(path, atomic=atomic, durable=durable)
+
+    def _create(self) -> int:
+        """Create the file, and return a descriptor for reading and writing; see `Target.create`."""
+        with naming(self.path):
+            return self._target.create()
+
+
+class FolderSink(TargetSink):
+    """A folder being written. It gets its final name when it is complete.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    meta : Metadata
+    durable : bool
+    replaces : callable
+        As for `target.FolderTarget`.
+
+    Raises
+    ------
+    OSError
+        If a folder has this name that must not be replaced.
+    """
+
+    _target: FolderTarget
+
+    def __init__(self, path: Any, meta: Metadata, *, durable: bool, replaces: Callable[[str], bool]):
+        super().__init__(path, meta)
+        self._target = FolderTarget(path, durable=durable, replaces=replaces)
+
+    def _create(self) -> str:
+        """Create the folder under a temporary name, and return its path."""
+        with naming(self.path):
+            return self._target.create()
+
+
+def regrouped(blocks: Iterable[Any], n: int) -> Iterator[NDArray[Any]]:
+    """Yield the values of blocks in arrays of other lengths, as chunks of a file need them.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        Of any shapes.
+    n : int
+        Values of each array except the last one; at least 1.
+
+    Yields
+    ------
+    ndarray
+        (n,)
+    """
+    held: list[NDArray[Any]] = []
+    size = 0
+    for block in blocks:
+        flat = block.reshape(-1)
+        while size + flat.size >= n:
+            held.append(flat[: n - size])
+            flat = flat[n - size :]
+            yield held[0] if len(held) == 1 else np.concatenate(held)
+            held, size = [], 0
+        if flat.size:
+            held.append(flat)
+            size += flat.size
+    if held:
+        yield np.concatenate(held)
 
 
 def typed_blocks(blocks: Iterable[Any], hint: str | None) -> Iterator[tuple[Any, Type]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import traceback
@@ -90,8 +91,8 @@ def readdir(
 
     Each dataset gets the variable `filename`. If files have known suffixes, only these are read, as in ds-format 5.0.2.
     If no file has one, files whose content is recognised are read, such as those of WRF. A warning counts recognised
-    files that are left out, and in a folder without known suffixes all that are left out. A folder with a file
-    `zds.json` is one dataset.
+    files that are left out, and in a folder without known suffixes all that are left out. A folder that is a
+    dataset, such as a ZDS store, counts as a file.
 
     Parameters
     ----------
@@ -188,17 +189,16 @@ def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[L
     if isinstance(dirname, Address):
         return _list_elsewhere(dirname, recursive)
     top = path_text(dirname)
+    if _is_dataset(top):
+        return [top], None
     known: list[str] = []
     others: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_raise_error):
-        if drivers.STORE_FILE in names:  # all files of a store are one dataset
-            known.append(folder)
-            folders.clear()
-            continue
+        stores = [name for name in folders if _is_dataset(os.path.join(folder, name))]
+        known += [os.path.join(folder, name) for name in stores]
+        folders[:] = [name for name in folders if recursive and name not in stores]
         for name in names:
             (known if drivers.is_known(name) else others).append(os.path.join(folder, name))
-        if not recursive:
-            folders.clear()
     visible = sorted(path for path in others if not os.path.basename(path).startswith("."))
     recognised, unknown = _recognised(path for path in visible if not drivers.is_sidecar(path))
     if not known:
@@ -206,11 +206,17 @@ def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[L
     return [*sorted(known)], counted(recognised, NO_SUFFIX)
 
 
+def _is_dataset(folder: str) -> bool:
+    with contextlib.suppress(OSError):  # entering a folder that cannot be read gives the error
+        return drivers.of_folder(folder) is not None
+    return False
+
+
 def _list_elsewhere(folder: Address, recursive: bool) -> tuple[list[Location], str | None]:
     """Return the same for a folder that is elsewhere. Contents are only requested if no file has a known suffix."""
     from ..body.remote.listing import divided, files_below
 
-    stores, files = divided(files_below(folder, recursive=recursive), drivers.STORE_FILE)
+    stores, files = divided(files_below(folder, recursive=recursive), drivers.folder_files())
     paths = {one.path for one in files}
     found = [one.address for one in files if not drivers.is_sidecar(one.path, paths)]
     known = [one for one in (*stores, *files) if one in stores or drivers.is_known(one.address)]

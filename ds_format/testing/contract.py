@@ -7,6 +7,7 @@ import io
 import itertools
 import os
 import pickle
+import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -264,24 +265,25 @@ class FormatContract:
             require(drivers.find(named).name == self.format.name, f"{suffix}: found the format {drivers.find(named)}")
             write(named, dataset)
             require_same(dataset, read(named, unpack=False))
-        if self.format.marks:
+        if self.format.marks or self.format.folder_marks:
             bare = path.rename(tmp_path / "bare")
-            require(drivers.recognise(bare) is drivers.find(named), "the content is not recognised")
+            require(drivers.find_existing(bare) is drivers.find(named), "the content is not recognised")
             require_same(dataset, read(bare, unpack=False))
 
     def test_faults_are_errors(self, tmp_path: Path) -> None:
         """A file that is empty, cut or something else gives an error of the package, and never another one."""
         (path,), _ = self._files(tmp_path, 1)
-        content = path.read_bytes()
-        for n in range(0, len(content), max(len(content) // 8, 1)):
-            for damaged in (content[:n], content[:n] + b"\xff" + content[n + 1 :]):
-                path.write_bytes(damaged)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    try:
-                        read(path)
-                    except DsError as error:
-                        require(path.name in str(error), f"the error does not name the file: {error}")
+        for name, content in _content(path).items():
+            for n in range(0, len(content), max(len(content) // (8 if path.is_file() else 2), 1)):
+                for damaged in (content[:n], content[:n] + b"\xff" + content[n + 1 :]):
+                    Path(name).write_bytes(damaged)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        try:
+                            read(path)
+                        except DsError as error:
+                            require(path.name in str(error), f"the error does not name the file: {error}")
+            Path(name).write_bytes(content)
         _refused(FileNotFoundError, lambda: read(tmp_path / f"none{self._suffix}"), "a missing file is read")
 
     def test_options_of_creation(self, tmp_path: Path) -> None:
@@ -357,7 +359,8 @@ class FormatContract:
     def _put(self, folder: Path, dataset: Dataset, act: Callable[[Path], object]) -> None:
         path = folder / f"put{self._suffix}"
         put(path, self.passage(dataset), act)
-        _remove(folder, "put")
+        for path in folder.glob("put.*"):  # with the files that belong to it
+            _remove(path)
 
     def _held(self) -> list[tuple[str, Path, Dataset]]:
         """Return the parts of the examples that the format holds, after writing them for the first test that asks."""
@@ -424,6 +427,7 @@ def put(path: Path, passage: Passage, act: Callable[[Path], object]) -> Dataset 
     """
     old = b"not a file of the format"
     for is_strict in [False] if passage.errors or not passage.warnings else [True, False]:
+        _remove(path)
         path.write_bytes(old)
         before = _names(path.parent)
         refused: Exception | None = None
@@ -496,15 +500,17 @@ def _run(*words: str) -> tuple[int, str]:
 
 
 def _content(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder, and of those in it."""
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Return the files of a folder, and of those in it; a file alone, too."""
+    return {str(path): path.read_bytes() for path in (folder, *folder.rglob("*")) if path.is_file()}
 
 
 def _names(folder: Path) -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def _remove(folder: Path, stem: str) -> None:
-    """Remove a file with the files that belong to it."""
-    for path in folder.glob(f"{stem}.*"):
-        path.unlink()
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder that is a dataset, if there is one."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -14,10 +14,8 @@ from typing import Any
 
 from ..base.progress import Advance, Progress
 from ..body.body import Body
-from ..body.target import Target, naming
-from ..body.temporary import WorkFolder
+from ..body.target import FolderTarget, Target, naming
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
-from ..kernels.files.names import exists, is_folder
 from ..kernels.json.check import VALID, check_line
 from ..kernels.zds import zdx_text
 from ..kernels.zds.lines import add_lines
@@ -262,9 +260,7 @@ def unpack(
     ...     file.read()
     b'{"_id":"a"}\n'
     """
-    final = os.path.realpath(os.fspath(folder))
-    if exists(final, follow=False) and os.listdir(final):
-        raise FileExistsError(errno.EEXIST, "the folder is not empty", os.fspath(folder))
+    target = FolderTarget(folder)
     place = Archive(archive, strict=None, max_size=max_size, max_ratio=max_ratio)
     place.refuse(harmless=True)
     try:
@@ -276,9 +272,13 @@ def unpack(
         raise error.at(path=place.path)
     for one in place.unused():
         Faults().report(place.path, f"left out {one}")
-    with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
-        _write_files(place, written, Advance(progress, size))
-        _move(written, final)
+    with naming(folder):
+        try:
+            _write_files(place, target.create(), Advance(progress, size))
+            target.commit()
+        except BaseException:
+            target.abort()
+            raise
 
 
 def _write_files(place: Archive, folder: str, advance: Advance) -> None:
@@ -295,15 +295,6 @@ def _write_files(place: Archive, folder: str, advance: Advance) -> None:
         if source is not None:
             with open(path, "xb") as file:
                 file.writelines(advance.over(source.blocks()))
-
-
-def _move(written: str, final: str) -> None:
-    """Rename a folder to its final name. An empty folder of this name is replaced."""
-    if is_folder(final):
-        os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
-        if os.name == "nt":
-            os.rmdir(final)
-    os.rename(written, final)
 
 
 @dataclass(frozen=True, slots=True)

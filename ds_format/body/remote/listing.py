@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -60,20 +60,21 @@ def files_below(address: Address, *, recursive: bool = True) -> list[ListedFile]
     return found
 
 
-def divided(found: Sequence[ListedFile], name: str) -> tuple[list[ListedFile], list[ListedFile]]:
-    """Return the folders that have a file of some name, each with the stamp of this file, and the files in no such one.
+def divided(found: Sequence[ListedFile], names: Collection[str]) -> tuple[list[ListedFile], list[ListedFile]]:
+    """Return the outermost folders with a file of some names, each with its stamp, and the files in no such folder.
 
     Parameters
     ----------
     found : sequence of ListedFile
-    name : str
+    names : collection of str
     """
-    marks = [one for one in found if one.path.rpartition("/")[2] == name]
-    folders = [
-        ListedFile(one.address.at(one.address.location.rpartition("/")[0]), one.path.rpartition("/")[0], one.stamp)
-        for one in marks
-    ]
-    inside = tuple(f"{one.path}/" if one.path else "" for one in folders)
+    folders: list[ListedFile] = []
+    inside: tuple[str, ...] = ()
+    for one in sorted(found, key=lambda one: one.path.count("/")):
+        path, _, name = one.path.rpartition("/")
+        if name in names and not one.path.startswith(inside):
+            folders.append(ListedFile(one.address.at(one.address.location.rpartition("/")[0]), path, one.stamp))
+            inside = (*inside, f"{path}/" if path else "")
     return folders, [one for one in found if not one.path.startswith(inside)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import binpickle
+from ...body import size_of
 from ...datadings import format as datadings_format
 from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
@@ -51,7 +52,7 @@ def _documents(path: str) -> ContainerFacts:
         names = [name for name in place.collections() if is_name(name)]
         found = {
             "format": f"ZDS {place.kind}",
-            "size": _size_of_all(path),
+            "size": size_of(path),
             "collections": {name: _collection(path, place, name) for name in names},
         }
         has_sidecar = any(size_in(place, sidecar.member_name(name)) is not None for name in names)
@@ -69,13 +70,6 @@ def _collection(path: str, place: StoreRoot, name: str) -> dict[str, Any]:
         "index": size_in(place, index_name(name)),
         "first": None if first is None else _entries(first),
     }
-
-
-def _size_of_all(path: str) -> int:
-    """Return the bytes of a file, or of all files in a folder."""
-    if not os.path.isdir(path):
-        return os.stat(path).st_size
-    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
 
 
 def _object(path: str) -> ContainerFacts:

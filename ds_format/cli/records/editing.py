@@ -67,7 +67,7 @@ def delete(request: Request) -> Iterable[Any]:
 def _writable(request: Request, path: str) -> ZDSStore:
     wanted = request.get("collection")
     if wanted is None:
-        is_there = is_file(path) or drivers.is_store(path)
+        is_there = is_file(path) or drivers.of_folder(path) is not None
         wanted = record_readers.collection_of(path, None, is_made=True) if is_there else DEFAULT_COLLECTION
     return ZDSStore.open(path, wanted, mode="a", layout=request.get("layout"))
 

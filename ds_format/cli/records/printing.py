@@ -135,7 +135,7 @@ def _reader(request: Request, path: str) -> Any:
         "separator": request.get("separator", "\t"),
     }
     root = request.get("root-dir")
-    if (os.path.isdir(path) and not drivers.is_store(path)) or suffix in LISTS or suffix == ".zip":
+    if (os.path.isdir(path) and drivers.of_folder(path) is None) or suffix in LISTS or suffix == ".zip":
         if request.flag("mmap"):
             raise UsageError("bench: --mmap is only possible for datadings")
         if root is not None and suffix not in LISTS:

@@ -340,7 +340,7 @@ def find(path: str) -> RecordReader:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in FORMATS:
         return FORMATS[suffix]
-    if drivers.is_store(path):
+    if drivers.of_folder(path) is drivers.FORMATS["zds"]:
         return DocumentReader
     if drivers.is_known(path):
         raise DriverError(f"a file without records: expected {' or '.join(FORMATS)}", path=path)

@@ -220,10 +220,7 @@ class Appender(Opened):
         first = as_array(first)
         hint = entry.get(".type")
         if first.size == np.prod(size, dtype=object):
-            header = self._put_at_once(name, size, encode(first, hint))
-            if next(blocks, None) is not None:
-                raise DsError(f"found more values than .size {list(size)} says")
-            return header
+            return self._put_at_once(name, size, encode(first, hint))
         may_miss = entry.get(".missing") is not False
         return self._put_stream(size, type_of(first, hint), may_miss, itertools.chain([first], blocks))
 
@@ -340,11 +337,10 @@ class DsSink(FileSink):
     def copy(self, name: str, type_name: str, parts: Iterable[Body]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
         self._done[name] = self._appender.copy(name, type_name, parts)
+        self._begun[name] = True
 
     def _finish(self) -> None:
-        for key in self.meta:
-            if key != "." and key not in self._done:
-                self.write(key, ())
+        self._write_omitted()
         for key, marks in self._marks.items():
             self._plan.meta[key] = {**stored_entry(marks, self.path, key)}
         line = self._plan.header(self._done, may_grow=True)

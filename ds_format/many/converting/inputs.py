@@ -1,9 +1,10 @@
 """Arguments → files: paths, folders, and patterns with `*`, `?`, `[...]` and `**`. Then the output of each file.
 
-Files keep their path below the part of a pattern before the first wildcard. Folders and patterns give stores, and files
-with a known suffix or recognised content; other files are counted. Links to folders are not followed there. Names that
-begin with a dot are left out unless the pattern begins with one, and so is the folder of the outputs. A link or folder
-that cannot be read is an input that fails, and the others are converted.
+Files keep their path below the part of a pattern before the first wildcard. Folders and patterns give files with a
+known suffix or recognised content; other files are counted. A folder that is a dataset, such as a ZDS store, counts
+as a file. Links to folders are not followed there. Names that begin with a dot are left out unless the pattern begins
+with one, and so is the folder of the outputs. A link or folder that cannot be read is an input that fails, and the
+others are converted.
 """
 
 from __future__ import annotations
@@ -90,12 +91,12 @@ def find_inputs(words: Iterable[Location], outdir: str | None) -> InputFiles:
 
 
 def selects_many(word: Location) -> bool:
-    """Return whether a word is a pattern that is not the name of a file, or a folder that is not a store."""
+    """Return whether a word is a pattern that is not the name of a file, or a folder that is not a dataset."""
     if isinstance(word, Address):
         from ...body.remote.listing import has_wildcard
 
         return _is_folder(word) or has_wildcard(word)
-    return _has_wildcard(word) or (os.path.isdir(word) and not drivers.is_store(word))
+    return _has_wildcard(word) or (os.path.isdir(word) and drivers.of_folder(word) is None)
 
 
 def _has_wildcard(word: str) -> bool:
@@ -116,7 +117,7 @@ def _elsewhere(address: Address, walk: _Walk) -> list[InputFile]:
         found = files_matching(address.sibling("**"))
     else:
         return [InputFile(address.name, _base_name(address), address=address)]
-    stores, files = divided(found, drivers.STORE_FILE)
+    stores, files = divided(found, drivers.folder_files())
     known = {one.path: one for one in stores}
     known |= {one.path: one for one in files if drivers.is_known(one.address)}
     paths = {one.path for one in files}
@@ -153,7 +154,7 @@ def _named(word: str, walk: _Walk) -> list[InputFile]:
     if not has_wildcard:
         is_file = None
         with walk.recording(word, os.path.basename(os.path.normpath(word))):
-            is_file = not os.path.isdir(word) or drivers.is_store(word)
+            is_file = not os.path.isdir(word) or drivers.of_folder(word) is not None
         if is_file is not False:
             return [InputFile(word, os.path.basename(os.path.normpath(word)))] if is_file else []
     found = walk.matching(*_split(word)) if has_wildcard else walk.all_of(word, "")
@@ -221,7 +222,7 @@ class _Walk:
         with self.recording(entry.path, entry.relative_path):
             if entry.found.is_dir():
                 may_enter = self._is_entered(entry)
-                is_input = may_enter and drivers.is_store(entry.path)
+                is_input = may_enter and drivers.of_folder(entry.path) is not None
                 is_entered = may_enter and not is_input
             else:
                 is_input = drivers.is_known(entry.found.name) or self._is_recognised(entry.path)

@@ -14,7 +14,7 @@ from ... import drivers
 from ...base import modes
 from ...base.error_text import describe
 from ...base.progress import Progress
-from ...body import Address, Location, path_text
+from ...body import Address, Location, path_text, size_of
 from ...body.target import resolve
 from ...errors import DriverError, UnsupportedError
 from ...kernels.files import files
@@ -431,8 +431,7 @@ class ConversionRun:
         """Return the size of an output in bytes; None if there is none."""
         address = self._settings.address(target)
         if address is None:
-            status = _status(target)
-            return None if status is None else status.st_size
+            return None if _status(target) is None else size_of(target)
         try:
             size: int = address.open(1).size
         except FileNotFoundError:

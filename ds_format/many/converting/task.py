@@ -29,11 +29,11 @@ from ...base import modes
 from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
-from ...body import Address, Location, path_text
+from ...body import Address, Location, path_text, size_of
 from ...body.body import FIRST_SIZE
 from ...body.locating import arriving, version_number
 from ...body.stamp import Stamp
-from ...body.target import Target
+from ...body.target import FolderTarget, Target, place_folder
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError, ReplacedError
@@ -300,7 +300,7 @@ def _convert(
                 coded = {name: settings.part.options.get(name) for name in ("times", "widen")}
                 compare(part, staged, jd=settings.part.jd, lossy=bool(caught), **coded)
         if isinstance(order.source, str):  # of other files, each answer was compared
-            _check_unchanged(order.source, before, Stamp.of(os.stat(order.source)))
+            _check_unchanged(order.source, before, Stamp.of_path(order.source))
         address = settings.address(order.target)
         if address is not None:
             size = _uploaded(staged, address, order.exists)
@@ -323,24 +323,25 @@ def _check_unchanged(path: Location, before: Stamp, after: Stamp) -> None:
 def _settled(path: Location) -> Stamp:
     """Return the stamp of a file, when it is so old that any later change gets another time.
 
-    For a file that is elsewhere, return size and version. Opening it then takes the bytes that came with these. A store
-    in a folder has those of its file zds.json.
+    For a file that is elsewhere, return size and version. Opening it then takes the bytes that came with these. A
+    folder has those of the file that marks it.
     """
     if isinstance(path, Address):
         try:
             body = path.open(FIRST_SIZE)
-        except FileNotFoundError:
-            body = drivers.store_file(path)
-            if body is None:
+        except OSError:
+            found = drivers.of_folder_elsewhere(path)
+            if found is None:
                 raise
+            body = found[1]
         else:
             path.keep(body)
         return body.watch.stamp or Stamp(body.size, 0, b"", "", 0)
     for _ in range(LOOKS):
-        status = os.stat(path)
-        age = time_ns() - status.st_mtime_ns
+        stamp = Stamp.of_path(path)
+        age = time_ns() - stamp.mtime
         if not 0 <= age < STEP:
-            return Stamp.of(status)
+            return stamp
         sleep((STEP - age) / 1e9)
     raise ReplacedError("the file is being written", path=path)
 
@@ -352,7 +353,7 @@ def _published(staged: str, target: str, exists: bool) -> int:
     """
     publish = drivers.load(drivers.find(target)).publish
     if publish is not None:
-        size = os.stat(staged).st_size
+        size = size_of(staged)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         publish(staged, target, _replace)
     else:
@@ -371,7 +372,7 @@ def _uploaded(staged: str, target: Address, exists: bool) -> int:
 
 def _moved(staged: str, target: str, exists: bool) -> int:
     """Rename a finished file, with the permissions of the file that it replaces; return its size."""
-    size = os.stat(staged).st_size
+    size = size_of(staged)
     if exists:
         target = os.path.realpath(target)
         with contextlib.suppress(FileNotFoundError):  # a broken link
@@ -385,26 +386,37 @@ def _moved(staged: str, target: str, exists: bool) -> int:
 
 
 def _replace(staged: str, target: str) -> None:
-    """Do the same as `os.replace`, also for a folder on another disk."""
+    """Do the same as `os.replace`, also on another disk, and for a folder that replaces one that is a dataset."""
     try:
-        os.replace(staged, target)
+        if os.path.isdir(staged):
+            _folder_target(target)
+            place_folder(staged, target)
+        else:
+            os.replace(staged, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         _copied(staged, target)
 
 
+def _folder_target(path: str) -> FolderTarget:
+    return FolderTarget(path, replaces=lambda folder: drivers.of_folder(folder) is not None)
+
+
 def _copied(staged: str, target: str) -> None:
-    """Do the same as `os.replace`, for a folder on another disk."""
-    there = Target(target)
+    """Do the same as `_replace`, for a target on another disk."""
+    there = _folder_target(target) if os.path.isdir(staged) else Target(target)
     try:
-        with os.fdopen(there.create(), "wb") as out, open(staged, "rb") as file:
-            shutil.copyfileobj(file, out)
+        if isinstance(there, FolderTarget):
+            shutil.copytree(staged, there.create(), dirs_exist_ok=True)
+        else:
+            with os.fdopen(there.create(), "wb") as out, open(staged, "rb") as file:
+                shutil.copyfileobj(file, out)
         there.commit()
     except BaseException:
         there.abort()
         raise
-    os.unlink(staged)
+    shutil.rmtree(staged) if os.path.isdir(staged) else os.unlink(staged)
 
 
 def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False, **coded: Any) -> None:
