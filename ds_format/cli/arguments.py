@@ -20,7 +20,7 @@ Index = int | list[int] | list[bool]
 """A position, which removes its dimension; or a list of positions or booleans, which keeps it."""
 
 
-TYPE_NAMES = ", ".join(TYPES).replace(", str,", ", str (bytes)").replace("(bytes) unicode", "(bytes) or unicode (text)")
+TYPE_NAMES = ", ".join((*(name for name, row in TYPES.items() if not row.is_string), "str (bytes) or unicode (text)"))
 """The types of variables, in words."""
 
 

@@ -108,7 +108,7 @@ class StackedValues:
 
     @property
     def column(self) -> tuple[bytearray | None, bytearray, list[Any] | None] | None:
-        """What `kernels.ds.arrays` may append to, until `append` is called; None for values of other types."""
+        """The buffers to which a kernel may append, until `append` is called; None for values of other types."""
         self._put_pending()
         if self._strings is None and self._dtype is None:
             return None

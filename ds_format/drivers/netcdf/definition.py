@@ -84,9 +84,6 @@ def plan_file(meta: Metadata) -> NetCDFPlan:
     record = setting(meta.get(".", {}), PROPERTY, dict) or {}
     variables = plan_variables(VariablePlan, meta, "NetCDF", PROPERTY)
     for plan in variables.values():
-        if plan.type is not None and TYPES[plan.type].is_number and TYPES[plan.type].code not in CODES[DEFAULT_FORMAT]:
-            message = f"NetCDF has no type {plan.type}; the option widen writes it in a wider one"
-            raise UnsupportedError(message, variable=plan.name)
         if not plan.dims:
             plan.dims = tuple(f"{plan.name}_{i + 1}" for i in range(len(plan.shape or ())))
     dimensions = dimension_sizes(variables.values())

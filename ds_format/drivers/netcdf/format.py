@@ -87,6 +87,15 @@ def file_dtype(type_name: str) -> np.dtype[Any]:
     return np.dtype(BOOL_CODE if type_name == "bool" else TYPES[type_name].code)
 
 
+def check_type(type_name: str | None, variable: str) -> None:
+    """Raise an UnsupportedError for a ds type of numbers that no NetCDF format has."""
+    ds_type = TYPES.get(type_name or "")
+    if ds_type is not None and ds_type.is_number and ds_type.code not in CDF5_CODES:
+        raise UnsupportedError(
+            f"NetCDF has no type {type_name}; the option widen writes a wider one", variable=variable
+        )
+
+
 MAX_NAME_SIZE = 255
 """Bytes of a name in UTF-8: one less than `NC_MAX_NAME` in netcdf.h, of which the library loses the end."""
 

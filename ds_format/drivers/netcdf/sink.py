@@ -30,7 +30,7 @@ from .definition import (
     plan_file,
     storable,
 )
-from .format import PROPERTY, NetCDFWarning, file_dtype, is_available, warn
+from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, is_available, warn
 from .options import StorageOptions, container_name, set_rounding
 from .writers import SlabWriter, VariableWriter
 
@@ -110,6 +110,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
 
     def _plan_file(self) -> NetCDFPlan:
         plan = plan_file(as_netcdf(self.meta))
+        for each in plan.variables.values():
+            check_type(each.type, each.name)
         self._storage.apply(plan, self.meta)
         self._format, reason = choose_format(plan, self._wanted, is_compressed=bool(self._storage.compressions))
         if reason is not None:

@@ -124,8 +124,8 @@ def append_arrays(
     columns : list of (bytearray, bytearray, list) or None
         For each variable of the header: None if it is not requested, otherwise the values of the files before, to which
         its own are appended. These are numbers in native byte order, and booleans of a byte each, 0 for missing values;
-        flags, a byte each, which tell what is missing up to the last missing value; and strings. Numbers are None for
-        strings, and the other way round.
+        flags, a byte each, of values up to the last missing one; and strings. Numbers are None for strings, and the
+        other way round.
 
     Returns
     -------
