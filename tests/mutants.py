@@ -87,10 +87,10 @@ def draw(top: Path, path: str, seed: int) -> Iterator[Mutant]:
 
 
 def room_of(top: Path, path: str) -> list[str]:
-    """The tests of a module: those of its folder, or of the next one above that has some, and those of its name."""
+    """The tests of a module: those of its folder, or of the next one above that has some, and those of its names."""
     module = Path(path).relative_to("ds_format")
     folders = [f"tests/{one}" for one in module.parents if one.parts and (top / "tests" / one).is_dir()]
-    named = [f"tests/test_{name}.py" for name in (module.stem, module.parts[0])]
+    named = [*(f"tests/{name}" for name in module.parts[1:-1]), f"tests/test_{module.stem}.py"]
     return [*folders[:1], *(name for name in dict.fromkeys(named) if (top / name).exists())]
 
 

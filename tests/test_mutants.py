@@ -53,8 +53,13 @@ def test_each_change_is_of_one_place(path: str, source: str, expected: list[str]
 
 
 def test_a_room_is_the_folder_next_to_a_module() -> None:
-    rooms = [mutants.room_of(mutants.TOP, f"ds_format/{path}") for path in ("many/converting/task.py", "dataset.py")]
-    assert rooms == [["tests/many/converting"], []]
+    for path, room in {
+        "many/converting/task.py": ["tests/many/converting"],
+        "kernels/hdf5/small.pyx": ["tests/kernels", "tests/hdf5"],
+        "base/forks.py": ["tests/test_forks.py"],
+        "dataset.py": [],
+    }.items():
+        assert mutants.room_of(mutants.TOP, f"ds_format/{path}") == room
 
 
 @pytest.mark.slow

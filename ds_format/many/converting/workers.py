@@ -110,7 +110,7 @@ def execute(
     else:
         work = batches(orders, jobs)
         n = min(jobs, len(work))
-        if are_threads_enough(orders) or os.name != "posix":
+        if are_threads_enough(orders) or os.name != "posix":  # processes have sockets as connections, and signals
             _by_threads(work, settings, take, n)
         else:
             from .processes import Crew
