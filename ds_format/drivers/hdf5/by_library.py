@@ -54,8 +54,16 @@ def open_here(path: Any, reason: str = "", *, skip_unsupported: bool = False) ->
     return HDF5Source(path, skip_unsupported=skip_unsupported)
 
 
-def create(path: Any, meta: Metadata, **options: Any) -> HDF5Sink:
-    """Create a file; parameters as of `sink.HDF5Sink`."""
+def create(
+    path: Any,
+    meta: Metadata,
+    *,
+    compression: str | None = None,
+    level: int | None = None,
+    atomic: bool = True,
+    durable: bool = False,
+) -> HDF5Sink:
+    """Create a file; see `sink.HDF5Sink`."""
     with _needing_h5py():
         from .sink import HDF5Sink
-    return HDF5Sink(path, meta, **options)
+    return HDF5Sink(path, meta, compression=compression, level=level, atomic=atomic, durable=durable)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...base import isolation
@@ -55,11 +55,38 @@ def open_here(
 LIBRARY = "netCDF4"
 
 
-def create(path: Any, meta: Metadata, **options: Any) -> NetCDFSink:
-    """Create a file; parameters as of `sink.NetCDFSink`."""
+def create(
+    path: Any,
+    meta: Metadata,
+    *,
+    format: str | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    shuffle: bool | int | None = None,
+    chunks: Mapping[str, int] | None = None,
+    digits: int | None = None,
+    bits: int | None = None,
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    atomic: bool = True,
+    durable: bool = False,
+) -> NetCDFSink:
+    """Create a file; see `sink.NetCDFSink`."""
     with _needing_netcdf4():
         from .sink import NetCDFSink
-    return NetCDFSink(path, meta, **options)
+    return NetCDFSink(
+        path,
+        meta,
+        format=format,
+        compression=compression,
+        level=level,
+        shuffle=shuffle,
+        chunks=chunks,
+        digits=digits,
+        bits=bits,
+        encoding=encoding,
+        atomic=atomic,
+        durable=durable,
+    )
 
 
 def is_netcdf4(path: str) -> bool:
