@@ -526,7 +526,7 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
 def size_of(path: Any) -> int:
     """Return the bytes of a file, or of all files in a folder. The size of a file elsewhere takes a request.
 
-    Of a folder on a web server, which does not list files, it is the size of the file that marks the folder.
+    A web server does not list files. For a folder there, this is the size of the file that marks the folder.
 
     Raises
     ------

@@ -227,7 +227,7 @@ def regrouped(blocks: Iterable[Any], n: int) -> Iterator[NDArray[Any]]:
     Parameters
     ----------
     blocks : iterable of ndarray
-        Of any shapes.
+        They may have any shape.
     n : int
         Values of each array except the last one; at least 1.
 
