@@ -28,10 +28,8 @@ from ..sink import FolderSink, regrouped, typed_blocks
 from ..slabs import slab_runs
 from ..strings import as_objects, as_text, check_kind, decoded, encoded, free_mark, mark_lengths
 from .attributes import FILL, MARKER, DimensionNames, Marker, stored_attributes
-from .stores import guarded
+from .stores import MARKS, guarded
 
-MARKS = ("zarr.json", ".zgroup")
-"""Files of a folder that is a dataset."""
 NONE = "none"
 COMPRESSIONS: dict[str, tuple[range, Any]] = {
     "zstd": (range(-131072, 23), lambda level: codecs.ZstdCodec(level=3 if level is None else level)),
