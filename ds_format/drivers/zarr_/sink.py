@@ -22,16 +22,14 @@ from ...kernels.files.names import exists
 from ...model import missing
 from ...model.settings import HDF5, NETCDF, chunk_sizes
 from ..base import STRING_SIZE, Metadata, block_slices, warn
-from ..library.catalog import groups_of, lineage, split
+from ..library.catalog import groups_of, lineage
 from ..library.sink import Spool, count_present
 from ..sink import FolderSink, regrouped, typed_blocks
 from ..slabs import slab_runs
 from ..strings import as_objects, as_text, check_kind, decoded, encoded, free_mark, mark_lengths
 from .attributes import FILL, MARKER, DimensionNames, Marker, stored_attributes
-from .stores import guarded
+from .stores import MARKS, guarded
 
-MARKS = ("zarr.json", ".zgroup")
-"""Files of a folder that is a dataset."""
 NONE = "none"
 COMPRESSIONS: dict[str, tuple[range, Any]] = {
     "zstd": (range(-131072, 23), lambda level: codecs.ZstdCodec(level=3 if level is None else level)),
@@ -345,9 +343,9 @@ def _places(keys: Iterable[str]) -> dict[str, str]:
 
 
 def _short_names(place: str, given: Iterable[str]) -> list[str]:
-    """Return the names of dimensions without the group of an array, which they have in common."""
-    prefix = f"{split(place)[0]}/"
-    return [dim.removeprefix(prefix) for dim in given]
+    """Return the names of dimensions without the group of an array, or one around it, that they begin with."""
+    prefixes = [f"{group}/" for group in lineage(place)[::-1]]
+    return [next((dim.removeprefix(one) for one in prefixes if dim.startswith(one)), dim) for dim in given]
 
 
 def _by_group(entry: dict[str, Any], groups: list[str], path: str) -> dict[str, dict[str, Any]]:

@@ -10,8 +10,8 @@ from zarr.core.dtype import VariableLengthBytes
 
 from ...base.dtypes import PACKED, TYPE_OF_CODE, TYPES
 from ...base.text import escape
-from ...body import Address, path_text
-from ...body.stamp import Stamp, Watch, watched, watched_blocks
+from ...body import path_text
+from ...body.stamp import watched, watched_blocks
 from ...errors import UnsupportedError
 from ...model import missing, packing
 from ...model.settings import NETCDF, names, setting
@@ -21,7 +21,7 @@ from ..library.catalog import Catalog, FileVariable, take_bool
 from ..library.source import Reading
 from ..slabs import Slices
 from .attributes import DIMENSIONS, FILL, DimensionNames, shown_attributes
-from .stores import guarded, open_group
+from .stores import StoreWatch, guarded, open_group
 
 UNITS = {
     "D": "days",
@@ -37,23 +37,6 @@ UNITS = {
 
 TIMES = "mM"
 """NumPy kinds of times, which are read as integers with units of CF."""
-
-
-class StoreWatch(Watch):
-    """A store that is open. Its files are found by their names, and a missing chunk means fill values.
-
-    So a store that was replaced, or has another name, must not be read any more.
-    """
-
-    def check(self) -> None:
-        """Compare the store with what it was when it was opened; see `Watch.check`."""
-        if self.stamp is None:
-            return
-        try:
-            found = Stamp.of_path(self.path)
-        except OSError as error:
-            raise self.stamp.gone(error, self.path) from None
-        self.stamp.compare(found, self.path)
 
 
 class ZarrSource(Reopened, Reading):
@@ -76,14 +59,9 @@ class ZarrSource(Reopened, Reading):
     category = LossWarning
     is_watched_by_path = False
 
-    @property
-    def watch(self) -> Watch:  # type: ignore[override]
-        """Watch of the store; of one that is elsewhere, nothing is watched."""
-        is_elsewhere = isinstance(self.origin.path, Address)
-        return Watch() if is_elsewhere else StoreWatch(self.origin.path, self.origin.stamp)
-
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = path_text(path)
+        self.watch = StoreWatch.of(path)
         group = open_group(path)
         with guarded(self._path):
             nodes = {"": group, **dict(group.members(max_depth=None))}

@@ -15,8 +15,13 @@ from zarr.abc.store import OffsetByteRequest, RangeByteRequest, Store, SuffixByt
 
 from ...body import Address, path_text
 from ...body.body import FIRST_SIZE
+from ...body.stamp import Stamp, Watch
 from ...body.target import naming
 from ...errors import DsError, FormatError
+from ...kernels.files import names
+
+MARKS = ("zarr.json", ".zgroup", ".zmetadata")
+"""Files of a folder that is a store, with its metadata."""
 
 
 @contextlib.contextmanager
@@ -63,6 +68,37 @@ def open_group(path: Any) -> Any:
         raise FormatError("a file, expected a folder", path=store)
     with guarded(path_text(path)):
         return zarr.open_group(store, mode="r")
+
+
+class StoreWatch(Watch):
+    """A store that is open. Its files are found by their names, and a missing chunk means fill values.
+
+    So a store that was replaced, or has another name, must not be read any more. There can be very many files, so
+    only those with metadata of the whole store are compared.
+    """
+
+    @classmethod
+    def of(cls, path: Any) -> Watch:
+        """Return the watch of a store that is about to be opened. A store at an address is not watched."""
+        if isinstance(path, Address) or not os.path.isdir(path):
+            return Watch()
+        name = os.path.abspath(path_text(path))
+        return cls(name, _stamp_of(name))
+
+    def check(self) -> None:
+        """Compare the store with what it was when it was opened; see `Watch.check`."""
+        if self.stamp is not None:
+            try:
+                found = _stamp_of(self.path)
+            except OSError as error:
+                raise self.stamp.gone(error, self.path) from None
+            self.stamp.compare(found, self.path)
+
+
+def _stamp_of(path: str) -> Stamp:
+    every = (names.status(os.path.join(path, mark)) for mark in MARKS)
+    found = [None if status is None else (status.st_size, status.st_mtime_ns) for status in every]
+    return Stamp.of(os.stat(path), repr(found).encode())
 
 
 class AddressStore(Store):
