@@ -5,13 +5,13 @@ From low to high::
     format          the files of a store, their paths, allowed names, numbers
     faults          reports of faults: warnings or errors
     documents       lines ↔ documents, exact with any decoder; schemas of documents
-    roots           files of a store by name, in a folder; an archive has the same protocol
+    members         the members of a ZIP archive as bodies
+    roots           files of a store by name: in a folder, in an archive, at an address
     lines, index_bin   position of the line of each document: from the lines themselves, from index.bin
     line_reader     lines by id, and in file order
     docs            documents in separate files; the layout of a collection, lines or files
     json_schemas    JSON schemas of zds.json and manifest.json
     manifest        zds.json and manifest.json
-    members, archive   a store in a ZIP archive, read in place
     archiving       a folder ↔ an archive
     store_access    the place from which a store is read, and to which it is written
     line_writer, bulk   adding, removing and replacing lines

@@ -23,11 +23,11 @@ from ..kernels.zds import zdx_text
 from ..kernels.zds.lines import add_lines
 from ..kernels.zds.zdx import Table
 from . import format, index_bin
-from .archive import MAX_RATIO, MAX_SIZE, Archive, check_spelling
 from .faults import Faults
 from .line_reader import LineFiles, LineReader, open_files
 from .lines import last_line, whole_lines
-from .roots import Folder, StoreRoot, is_litter
+from .members import MAX_RATIO, MAX_SIZE
+from .roots import Archive, Folder, StoreRoot
 
 METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
 ALIGNMENT = 4096
@@ -84,7 +84,7 @@ def pack(
     Examples
     --------
     >>> import os
-    >>> from ds_format.zds.archive import Archive
+    >>> from ds_format.zds.roots import Archive
     >>> from ds_format.zds.archiving import pack
     >>> os.makedirs("animals/collections/train/meta")
     >>> with open("animals/collections/train/meta/data.jsonl", "wb") as file:
@@ -124,7 +124,7 @@ def _is_skipped(name: str) -> bool:
     parts = name.split("/")
     return (
         any(part.startswith(".") for part in parts)
-        or is_litter(name)
+        or format.is_litter(name)
         or parts[-1].endswith((".tmp", format.LOCK_SUFFIX))
         or parts[-1].startswith(format.TORN)
     )
@@ -304,6 +304,28 @@ def _move(written: str, final: str) -> None:
         if os.name == "nt":
             os.rmdir(final)
     os.rename(written, final)
+
+
+def check_spelling(names: list[str]) -> None:
+    """Check that all names stay distinct on file systems that ignore case.
+
+    Raises
+    ------
+    UnsafeError
+        If two names would become one, or a file would also have to be a folder.
+    """
+    spelled: dict[str, str] = {}
+    files = set(names)
+    if len(files) < len(names):
+        raise UnsafeError("there are two files of one name")
+    for name in names:
+        for end in (i for i, letter in enumerate(name + "/") if letter == "/"):
+            path = name[:end]
+            other = spelled.setdefault(path.casefold(), path)
+            if other != path:
+                raise UnsafeError(f"{other!r} and {path!r} are one file where upper and lower case are the same")
+            if end < len(name) and path in files:
+                raise UnsafeError(f"{path!r} is a file, and a folder with {name!r}")
 
 
 @dataclass(frozen=True, slots=True)

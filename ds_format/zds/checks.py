@@ -13,11 +13,10 @@ from ..kernels.json.check import VALID, check_line
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format, index_bin
-from .docs import ORDER
 from .documents import decoder
-from .findings import ERROR, SHOWN, WARNING, Findings, RepeatedKeyError, load, load_object, path_in
+from .findings import ERROR, SHOWN, WARNING, Findings, RepeatedKeyError, load, load_object
 from .lines import ODD, LineFault, whole_lines
-from .roots import StoreRoot, is_litter
+from .roots import StoreRoot, lines_of
 
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])
 """Names that no file can have on Windows, with any suffix."""
@@ -315,9 +314,9 @@ def check_docs(
     folder = format.docs_name(collection) + "/"
     found = []
     for name in place.names(folder):
-        path = path_in(place, name)
+        path = place.path_of(name)
         id = name.removeprefix(folder).removesuffix(format.DOCUMENT_SUFFIX)
-        if name.endswith(".tmp") or is_litter(name):
+        if name.endswith(".tmp") or format.is_litter(name):
             continue
         if not name.endswith(format.DOCUMENT_SUFFIX) or not format.is_document_name(id):
             findings.add(path, "not the name of a document; it is left out", collection=collection)
@@ -355,10 +354,10 @@ def _differ(document: dict[str, Any], line: bytes) -> bool:
 
 def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Findings) -> None:
     """Check the list of ids that zippy writes. It is only used for their order."""
-    file = place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}")
+    file = place.open(format.order_name(collection))
     if file is None:
         return
-    listed = file.read(0, file.size).decode("utf-8", "replace").splitlines()
+    listed = lines_of(file)
     for number, id in enumerate(listed, 1):
         if not format.is_document_name(id):
             message, severity = f"{id!r:.100} is not an id", ERROR
@@ -367,8 +366,8 @@ def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Fin
         else:
             continue
         findings.add(
-            file.name, message, collection=collection, line=number, severity=severity, kind=f"an id of {ORDER}"
-        )  # fmt: skip
+            file.name, message, collection=collection, line=number, severity=severity, kind=f"an id of {format.ORDER}"
+        )
     missing = ids.difference(listed)
     if missing:
         message = f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more"

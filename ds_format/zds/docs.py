@@ -17,10 +17,8 @@ from ..kernels.zds.lines import Encoder
 from . import format
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults
-from .roots import Folder, StoreRoot, is_litter
+from .roots import Folder, StoreRoot, lines_of
 
-ORDER = "order.ids"
-"""A file in `meta` in which other programs store the ids in the order of insertion, one on each line."""
 _LAYOUT_NAMES = {format.LINES: f"lines of {format.DATA}", format.DOCS: f"one file per document in {format.DOCS}/"}
 
 
@@ -57,7 +55,7 @@ def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
         id = file.removesuffix(format.DOCUMENT_SUFFIX)
         if id != file and format.is_document_name(id):
             ids.append(id)
-        elif not is_litter(file):
+        elif not format.is_litter(file):
             odd.append(f"{file!r} is not the file of a document")
     odd += [str(one) for one in place.unused(folder)]
     path = f"{place.path}/{folder}"
@@ -65,17 +63,16 @@ def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
         faults.report(path, f"{message}; left out")
     if len(odd) > SHOWN:
         faults.report(path, f"{len(odd) - SHOWN} more names left out")
-    return _ordered(ids, place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}"), faults)
+    return _ordered(ids, place.open(format.order_name(collection)), faults)
 
 
 def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
     """Return sorted ids in the order given by a file. Ids without a file are ignored, and missing ones appended."""
     if order is None or not order.size:
         return ids
-    listed = order.read(0, order.size).decode("utf-8", "replace").split("\n")
     rest = dict.fromkeys(ids)
     found, n_absent, n_invalid = [], 0, 0
-    for line in dict.fromkeys(line.removesuffix("\r") for line in listed):
+    for line in dict.fromkeys(lines_of(order)):
         if line in rest:
             found.append(line)
             del rest[line]

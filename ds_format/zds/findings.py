@@ -15,7 +15,6 @@ from ..errors import DsError
 from ..kernels.json.check import FAULTS, VALID, big_number, check_text
 from . import format
 from .faults import message_at
-from .roots import StoreRoot
 
 ERROR = "error"
 WARNING = "warning"
@@ -180,8 +179,3 @@ def load_object(
         findings.add(file.name, str(repeated), collection=collection)
         found = json.loads(text)
     return found
-
-
-def path_in(place: StoreRoot, name: str) -> str:
-    """Return the path of a file of a store, for messages."""
-    return f"{place.path}{'!' if place.kind == 'archive' else '/'}{name}"

@@ -57,8 +57,7 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
     The index is opened first, so that it does not end after the data. It is opened again at the end, to check that it
     was not replaced in between: a writer that replaces the data replaces the index first.
     """
-    if place.kind == "address":
-        place.open_together([format.index_name(collection), format.data_name(collection)])
+    place.open_together([format.index_name(collection), format.data_name(collection)])
     sizes = set()
     for _ in range(TRIES):
         found, is_own = open_index(place, collection)

@@ -12,7 +12,7 @@ from ..errors import FormatError
 from . import format
 from .checks import LineCheck, Verdict, check_docs, check_index
 from .documents import difference, schema_of
-from .findings import ERROR, WARNING, Finding, Findings, load_object, path_in
+from .findings import ERROR, WARNING, Finding, Findings, load_object
 from .json_schemas import json_schema, wrong_values
 from .line_reader import open_index
 from .manifest import MAX_SIZE
@@ -77,7 +77,7 @@ def examine(
                 )
             _check_others(place, findings)
             for one in place.unused():
-                findings.add(path_in(place, one.name), one.error.message)
+                findings.add(place.path_of(one.name), one.error.message)
         finally:
             place.close()
     return Report(findings.listed(), counts)
@@ -128,7 +128,7 @@ def _check_others(place: StoreRoot, findings: Findings) -> None:
     """Report leftover files, and check that other files of an archive can be read."""
     for name in place.names():
         last = name.rpartition("/")[2]
-        path = path_in(place, name)
+        path = place.path_of(name)
         if last.endswith(".tmp"):
             findings.add(path, "left over from writing that was interrupted", severity=WARNING)
         elif last.startswith(format.TORN):

@@ -12,9 +12,8 @@ from hypothesis import given, strategies as st
 
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds import docs
-from ds_format.zds.archive import Archive
 from ds_format.zds.faults import Faults, ZdsWarning
-from ds_format.zds.roots import Folder, StoreRoot
+from ds_format.zds.roots import Archive, Folder, StoreRoot
 
 from . import golden
 
