@@ -148,7 +148,7 @@ def knows(word: str, outside: str = "") -> list[str]:
 
 
 def circles() -> list[list[str]]:
-    """Return the groups of modules that import each other, in functions and for type checkers too, the largest first."""
+    """Return the groups of modules that import each other, in functions or for types too, the largest first."""
     graph = imports()
     order: list[str] = []
     for module in graph:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 from ..base.threads import renew_lock
-from ..body.body import PIECE_SIZE, Body, FileBody
+from ..body.body import Body, FileBody
 from ..body.stamp import Stamp
 from ..errors import FormatError
 from ..kernels.zds.zdx import Table
@@ -70,20 +70,8 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
                 break
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileBody):
-        data = data.section(0, _end_of_lines(data))
+        data = data.section(0, data.size - len(lines.last_line(data)))
     return LineFiles(data, found, is_own)
-
-
-def _end_of_lines(data: Body) -> int:
-    """Return the end of the last complete line of a file."""
-    stop = data.size
-    while stop:
-        start = max(stop - PIECE_SIZE, 0)
-        end: int = data.read(start, stop - start).rfind(b"\n") + 1
-        if end:
-            return start + end
-        stop = start
-    return 0
 
 
 def open_index(place: StoreRoot, collection: str) -> tuple[Body | None, bool]:
@@ -270,9 +258,7 @@ class LineReader:
 
     def ids(self) -> Iterator[str]:
         """Iterate over the ids in file order."""
-        table = self.table
-        for start in range(0, table.n, 4096):
-            yield from table.ids(start, start + 4096)
+        return lines.all_ids(self.table)
 
     def close(self) -> None:
         """Release the files. They are closed as soon as no thread reads them."""

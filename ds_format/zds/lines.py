@@ -18,6 +18,8 @@ from .faults import SHOWN, Faults
 
 CACHED_SIZE = 1 << 18
 """Bytes that are read at once; few enough to stay in the cache until they are decoded."""
+CHUNK = 4096
+"""Number of ids that are decoded at once."""
 LineFault = tuple[int, int, int, int]
 """A fault: its kind, offset and length of the line, and position of the fault, all in bytes of the file."""
 ODD = frozenset({kernel.BLANK, kernel.CRLF, kernel.NO_NEWLINE, kernel.NUMBER_RANGE})
@@ -287,3 +289,9 @@ def scan_documents(table: Table, file: Body) -> Iterator[tuple[int, list[Documen
         if ids != table.ids(first, first + len(ids)):
             raise StaleIndex(f"a line after entry {first} does not have the {format.ID} in the index", first)
         yield first, decoded
+
+
+def all_ids(table: Table) -> Iterator[str]:
+    """Iterate over all ids of a table, in its order."""
+    for start in range(0, table.n, CHUNK):
+        yield from table.ids(start, start + CHUNK)

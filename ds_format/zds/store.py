@@ -15,8 +15,7 @@ from .arrow_columns import arrow_stream, chunks
 from .changes import Changes
 from .docs import DocFiles
 from .documents import Document
-from .faults import Faults, ZdsWarning, message_at
-from .findings import ERROR
+from .faults import ERROR, Faults, ZdsWarning, message_at
 from .format import LAYOUTS
 from .line_reader import LineReader, open_files
 from .line_writer import LineWriter
