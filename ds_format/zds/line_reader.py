@@ -134,19 +134,26 @@ class LineReader:
         if self._table is None:
             with self._lock:
                 if self._table is None:
-                    data, found, is_own = self._files
-                    if data is None:
-                        self._table = Table()
-                    else:
-                        self._table, used = index_bin.load(data, found, is_own, self._policy, self._faults)
-                        self._is_read = not used
+                    self._table = self._load()
         return self._table
+
+    def _load(self) -> Table:
+        data, found, is_own = self._current_files()
+        if data is None:
+            return Table()
+        table, used = index_bin.load(data, found, is_own, self._policy, self._faults)
+        self._is_read = not used
+        return table
+
+    def _current_files(self) -> LineFiles:
+        """Return the files from which the table is loaded."""
+        return self._files
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __contains__(self, id: str) -> bool:
-        return self.table.find(id) >= 0
+        return self.table.has(id)
 
     def get(self, id: str) -> Document | None:
         """Return the document of an id, or None if there is none.
@@ -225,7 +232,7 @@ class LineReader:
             If the index was not in use: then the file was modified.
         """
         with self._lock:
-            file, found = self._opened(), self._files.index_file
+            file, found = self._opened(), self._current_files().index_file
             if self._is_read:
                 raise FormatError(f"{reason}; the file was changed while it was open", path=file.name)
             self._faults.report((found or file).name, f"{reason}; the index is no longer used")

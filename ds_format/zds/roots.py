@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..body import NO_FILE, Address
 from ..body.body import FIRST_SIZE, Body, FileBody, open_unread
-from ..errors import DsError, FormatError, UnsafeError
+from ..errors import DsError, FormatError, UnsafeError, UnsupportedError
 from ..kernels.files.names import exists, is_link
 from . import format
 from .documents import decoder
@@ -90,6 +90,16 @@ class StoreRoot:
 
     def open_together(self, names: Iterable[str]) -> None:
         """Open files of metadata that are at an address side by side, for the next calls of `open`."""
+
+    def locate(self, name: str) -> str:
+        """Return the path of a file for writing. The file may not exist yet.
+
+        Raises
+        ------
+        UnsupportedError
+            If files cannot be written here.
+        """
+        raise UnsupportedError("nothing can be written in place", path=self.path_of(name))
 
     def unused(self, prefix: str = "") -> list[Unused]:
         """Return all files that are not used and are known, with names that begin with a prefix."""

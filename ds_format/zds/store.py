@@ -18,7 +18,6 @@ from .documents import Document
 from .faults import ERROR, Faults, ZdsWarning, message_at
 from .format import LAYOUTS
 from .line_reader import LineReader, open_files
-from .line_writer import LineWriter
 from .roots import StoreRoot
 from .store_access import WritableStore, open_store, root_of
 from .validation import validate
@@ -96,7 +95,7 @@ class ZDSStore:
         self._workspace = workspace
         self._changes: Changes | None = None
         self._place: StoreRoot
-        self._lines: LineReader | LineWriter
+        self._lines: LineReader
         self._docs: DocFiles
         self._is_open = True
         if mode == "r":
@@ -266,9 +265,6 @@ class ZDSStore:
         MissingError
             If there is none with an id. It is a `KeyError`.
         """
-        if not isinstance(self._lines, LineReader):
-            yield from map(self.get, ids)
-            return
         for some in chunks(ids, TAKEN):
             self._lines.announce(some)
             yield from map(self.get, some)
