@@ -18,7 +18,7 @@ from ..body.target import Target, naming
 from ..body.temporary import WorkFolder
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
 from ..kernels.files.names import exists, is_folder
-from ..kernels.json.check import VALID, check_line
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import zdx_text
 from ..kernels.zds.lines import add_lines
 from ..kernels.zds.zdx import Table

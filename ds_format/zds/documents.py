@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.text import on_one_line
 from ..errors import FormatError, UnsupportedError
-from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
+from ..kernels.json.values import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
 from . import format
 from .faults import ZdsWarning
 

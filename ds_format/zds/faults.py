@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..base.text import on_one_line
 from ..body.body import Body
 from ..errors import DsError, DsWarning, FormatError
-from ..kernels.json.check import FAULTS, VALID, big_number, check_text
+from ..kernels.json.values import FAULTS, VALID, big_number, check_text
 from . import format
 
 ERROR = "error"

@@ -21,7 +21,7 @@ from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
-from ..kernels.json.check import VALID, check_line
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table
 from . import format, index_bin

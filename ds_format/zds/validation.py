@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..base.progress import Advance, Progress
 from ..body.body import Body
 from ..errors import DsError, FormatError, UnsupportedError
-from ..kernels.json.check import VALID, check_line
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format, index_bin, manifest

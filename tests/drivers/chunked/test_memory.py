@@ -12,7 +12,7 @@ import pytest
 
 from ds_format.codec import slab_reading
 from ds_format.drivers import chunked
-from ds_format.kernels.hdf5 import large
+from ds_format.kernels.hdf5 import chunks
 
 from .files import numbers, whole
 
@@ -26,7 +26,7 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
 
     def put_chunks(*args: Any) -> tuple[int, bool]:
         threads.add(threading.get_ident())
-        return large.put_chunks(*args)
+        return chunks.put_chunks(*args)
 
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
