@@ -104,15 +104,23 @@ class Scan:
             for fault in found:
                 if fault[0] not in self._silent and not (fault[0] == kernel.NO_NEWLINE and fault[1] in left_out):
                     self._report(fault, data, base, faults)
+            self._scanned(data, base, left_out)
             self._line += data.count(b"\n")
             base = end
             if advance is not None:
                 advance.add(len(data))
+        self._end(faults)
+        return self.table
+
+    def _scanned(self, data: bytes, base: int, left_out: set[int]) -> None:
+        """Receive a block of lines and its position, after its faults, and the positions of lines left out."""
+
+    def _end(self, faults: Faults) -> None:
+        """Report how many faults were not reported, and sort the table."""
         for kind, n in self._counts.items():
             if n > SHOWN:
                 faults.report(self._file.name, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
         self.table.sort()
-        return self.table
 
     def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault

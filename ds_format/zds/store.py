@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from ..body import Address, path_text
 from ..errors import FormatError, MissingError, UnsupportedError
 from . import format, index_bin, manifest, query
-from .arrow_columns import arrow_stream, chunks
+from .arrow_columns import Columns, chunks
 from .changes import Changes
 from .docs import DocFiles
 from .documents import Document
@@ -332,7 +332,7 @@ class ZDSStore:
             yield self._docs.text(id)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return arrow_stream(self, requested_schema)
+        return Columns(self.scan).__arrow_c_stream__(requested_schema)
 
     def _to_write(self) -> Changes:
         if self._changes is None:

@@ -15,9 +15,9 @@ from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format, index_bin, manifest
 from .documents import decoder, difference, schema_of
-from .faults import ERROR, LISTED, WARNING, Finding, Findings, RepeatedKeyError, load, load_object
+from .faults import ERROR, LISTED, WARNING, Faults, Finding, Findings, RepeatedKeyError, Silence, load, load_object
 from .line_reader import open_index
-from .lines import ODD, LineFault, all_ids, whole_lines
+from .lines import ODD, LineFault, Scan, all_ids
 from .roots import StoreRoot, lines_of
 from .store_access import open_store, root_of
 
@@ -201,7 +201,8 @@ def _check_lines(
     data: Body, name: str, facts: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
 ) -> LineCheck:
     lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(facts))
-    lines.run(advance)
+    advance.total += data.size
+    lines.run(Silence(), advance)
     return lines
 
 
@@ -234,7 +235,7 @@ def schema_check(facts: dict[str, Any] | None) -> Callable[[dict[str, Any]], str
     return check
 
 
-class LineCheck:
+class LineCheck(Scan):
     """The check of one data.jsonl.
 
     Parameters
@@ -265,28 +266,11 @@ class LineCheck:
         strict: bool = False,
         check_schema: Callable[[dict[str, Any]], str | None] | None = None,
     ):
-        self.table = Table()
+        super().__init__(file)
         self.superseded: list[LineFault] = []
-        self._file, self._findings, self._collection = file, findings, collection
+        self._silent = set() if strict else {kernel.ESCAPED_ID}
+        self._findings, self._collection = findings, collection
         self._strict, self._check_schema = strict, check_schema
-
-    def run(self, advance: Advance) -> None:
-        """Check all lines, and compare their ids."""
-        advance.total += self._file.size
-        base, line, size = 0, 1, self._file.size
-        for data in whole_lines(self._file.blocks()):
-            end = base + len(data)
-            _, found = kernel.add_lines(self.table, data, base, whole=end == size)
-            left_out = {fault[1] for fault in found if fault[0] not in kernel.REMARKS}
-            for fault in found:
-                if fault[0] == kernel.SUPERSEDED:
-                    self.superseded += [fault] if len(self.superseded) < LISTED else []
-                elif fault[0] != kernel.NO_NEWLINE or fault[1] not in left_out:
-                    self._report(fault, data, base, line)
-            line = self._check_documents(data, base, line, left_out)
-            base = end
-            advance.add(len(data))
-        self._check_ids()
 
     def report_superseded(self, severity: str) -> None:
         """Report the lines that are no longer documents, with the numbers of both lines."""
@@ -311,29 +295,26 @@ class LineCheck:
             kind=kind,
         )
 
-    def _report(self, fault: LineFault, data: bytes, base: int, line: int) -> None:
+    def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault
+        if kind == kernel.SUPERSEDED:
+            self.superseded += [fault] if len(self.superseded) < LISTED else []
+            return
         start = offset - base
         text = data[start : start + length]
         message = kernel.KINDS[kind]
-        if kind == kernel.ESCAPED_ID and not self._strict:
-            return
         if kind not in kernel.REMARKS and not text.endswith(b"\n"):
             message, place = f"a torn last line of {length} bytes: {message}", offset
         elif kind == kernel.UNUSUAL_ID:
             message = _refusal(text)
         severity = WARNING if kind in ODD or kind == kernel.ESCAPED_ID else ERROR
-        self._add(message, line + data.count(b"\n", 0, start), place, severity, kernel.KINDS[kind])
+        self._add(message, self._line + data.count(b"\n", 0, start), place, severity, kernel.KINDS[kind])
 
-    def _check_documents(self, data: bytes, base: int, line: int, left_out: set[int]) -> int:
-        """Check the documents of some lines; return the number of the next line."""
-        place = base
-        for text in data.split(b"\n"):
-            if text and place not in left_out:
-                self._check_document(text.removeprefix(format.BOM), line, place)
-            place += len(text) + 1
-            line += 1
-        return line - 1
+    def _scanned(self, data: bytes, base: int, left_out: set[int]) -> None:
+        for line, text in enumerate(data.split(b"\n"), self._line):
+            if text and base not in left_out:
+                self._check_document(text.removeprefix(format.BOM), line, base)
+            base += len(text) + 1
 
     def _check_document(self, text: bytes, line: int, place: int) -> None:
         if len(text) > LONG:
@@ -353,7 +334,8 @@ class LineCheck:
         if wrong:
             self._add(wrong, line, place, WARNING, "breaks the schema")
 
-    def _check_ids(self) -> None:
+    def _end(self, faults: Faults) -> None:
+        """Compare the ids with one another. The table is not sorted, which would lose dead entries."""
         for id in all_ids(self.table):
             if id.partition(".")[0].lower() in DEVICES or id.endswith("."):
                 self._report_id(id, "no file can have this name on Windows")
