@@ -148,7 +148,7 @@ def knows(word: str, outside: str = "") -> list[str]:
 
 
 def circles() -> list[list[str]]:
-    """Return the groups of modules that import each other at run time, in functions too, the largest first."""
+    """Return the groups of modules that import each other, in functions or for types too, the largest first."""
     graph = imports()
     order: list[str] = []
     for module in graph:
@@ -186,13 +186,13 @@ def _visit(start: str, graph: Mapping[str, Iterable[str]], order: list[str], don
 
 
 def imports() -> dict[str, set[str]]:
-    """Return module → modules of the package that it imports at run time. The top level loads on use, and has none."""
+    """Return module → modules of the package that it imports. The top level loads on use, and has none."""
     known = modules()
     graph: dict[str, set[str]] = {}
     for module, tree in trees().items():
         package = module if known[module].name == "__init__.py" else module.rpartition(".")[0]
         targets: set[str] = set()
-        for node in _run_time_nodes(tree):
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
                 source = ".".join(filter(None, (base if node.level else "", node.module)))
@@ -202,14 +202,6 @@ def imports() -> dict[str, set[str]]:
         graph[module] = (targets & known.keys()) - {module, "ds_format"}
     graph["ds_format"] = set()
     return graph
-
-
-def _run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Iterate over all nodes except those that only a type checker reads."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
-            yield node
-            yield from _run_time_nodes(node)
 
 
 def _import_calls(tree: ast.Module) -> list[ast.Call]:

@@ -28,8 +28,7 @@ from ds_format.drivers.library.sink import Spool
 from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 from ds_format.zds import ZDSStore, pack
-from ds_format.zds.archive import Archive
-from ds_format.zds.roots import Folder
+from ds_format.zds.roots import Archive, Folder
 from ds_format.zds.store_access import WritableStore
 
 from .formats import SUFFIXES

@@ -16,7 +16,7 @@ import ds_format as ds
 from ds_format import cmd
 from ds_format.base.dtypes import HDF5
 from ds_format.cli import main
-from ds_format.kernels.common.packing import unpack_usual
+from ds_format.kernels.common.masked import unpack_usual
 from ds_format.many.merging import merge_files
 from ds_format.model import packing
 from ds_format.model.conventions import BOUNDS

@@ -18,7 +18,7 @@ from ..base import scratch, threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.classic import arrays, slabs
-from ..kernels.hdf5.large import put_chunks
+from ..kernels.hdf5.chunks import put_chunks
 from .filters import MAX_RATIO
 from .pipeline import SPARE_SIZE, decode, simple_filters
 from .stored import Stored, StoredChunks

@@ -25,7 +25,7 @@ from ..body.target import naming, resolve
 from ..kernels.files import files as kernel
 from ..kernels.files.names import exists, real_path
 from . import dataset_files, format, index_files
-from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_if, new_name
+from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_current, new_name
 
 
 class _Prepared(NamedTuple):
@@ -90,7 +90,7 @@ class Claim:
         elif journal is not None and keeps_tail:
             self._unfinished = journal
         elif journal is not None:
-            index = load_if(self.path + format.OFFSETS)
+            index = load_current(self.path, format.OFFSETS)
             if index is None or index_files.last_offset(index) == journal.size:
                 _cut(self.path, journal.size)
             _remove(self._journal)

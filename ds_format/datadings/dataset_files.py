@@ -23,8 +23,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..body import Address, open_binary, path_text
-from ..body.body import FIRST_SIZE, Body, FileBody, MemoryBody
+from ..body import Address, path_text
+from ..body.body import FIRST_SIZE, Body, FileBody, MemoryBody, open_unread
 from ..body.mapped import open_mapped
 from ..body.remote.fetching import side_by_side
 from ..body.stamp import Stamp
@@ -151,24 +151,31 @@ def _decode_journal(data: bytes, mark: tuple[int, ...]) -> ExchangeJournal | Non
     return ExchangeJournal(size, has_tail, files, drops, mark)
 
 
-def load(path: str) -> bytes:
-    """Return the bytes of a file.
+def open_current(where: str | Address, suffix: str) -> Body | None:
+    """Open the file of a dataset that counts now; None if it does not exist. `where` is the data file.
 
     Raises
     ------
     OSError
         If it cannot be opened, or is not a file.
     """
-    with open_binary(path, 0) as file:
-        return file.read()
-
-
-def load_if(path: str) -> bytes | None:
-    """Return the bytes of a file as `load` does, or None if it does not exist."""
     try:
-        return load(path)
+        if isinstance(where, Address):
+            return open_unread(where.sibling(suffix) if suffix else where)
+        return FileBody.open(current_name(where, suffix))
     except FileNotFoundError:
         return None
+
+
+def load_current(where: str | Address, suffix: str) -> Any:
+    """Return the bytes of the file that `open_current` opens, or None."""
+    file = open_current(where, suffix)
+    return None if file is None else read_all(file)
+
+
+def load_sums(where: str | Address) -> dict[str, str]:
+    """Return the checksums in `.md5`: file name → digest. There are none without this file."""
+    return index_files.decode_sums(bytes(load_current(where, format.MD5) or b"")).digests
 
 
 def open_first(paths: Iterable[str], *, mmap: bool) -> Body | None:

@@ -26,6 +26,7 @@ import re
 import secrets
 import struct
 from collections.abc import Collection, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +63,6 @@ FILTER_HEADER = struct.Struct(">8sQQd")
 HASHED_KEYS = 1 << 16
 """Number of keys whose digests are in memory at a time."""
 SUM_LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")
-_pair = struct.Struct(">QQ").unpack_from
 _one = struct.Struct(">Q").unpack_from
 
 
@@ -127,28 +127,29 @@ def check_offsets(data: Any, path: str, size: int) -> int:
     return n
 
 
-def bounds(data: Any, i: int, path: str, size: int) -> tuple[int, int]:
-    """Return start and end of a sample, in bytes; FormatError if they are invalid. Arguments as for `check_offsets`."""
-    start, stop = found = _pair(data, OFFSET_SIZE * i)
-    if start > stop or stop > size:
-        raise _wrong_offsets(start, stop, i, path, size)
-    return found
-
-
 def spans(data: Any, start: int, stop: int, path: str, size: int) -> list[int]:
-    """Return the starts of the samples from `start` to `stop` - 1, and the end of the last one; as `bounds`."""
+    """Return the starts of the samples from `start` to `stop` - 1, and the end of the last one.
+
+    Parameters
+    ----------
+    data, path, size
+        As for `check_offsets`.
+    start, stop : int
+
+    Raises
+    ------
+    FormatError
+        If the offsets do not ascend.
+    """
     found = list(struct.unpack_from(f">{stop - start + 1}Q", data, OFFSET_SIZE * start))
     if found[-1] > size or found != sorted(found):
-        for i in range(start, stop):
-            bounds(data, i, path, size)
+        for i, (first, end) in enumerate(pairwise(found), start):
+            if first > end or end > size:
+                raise FormatError(
+                    f"sample {i}: found the offsets {first} and {end}, expected ascending ones up to {size}; {REPAIR}",
+                    path=path + OFFSETS,
+                )
     return found
-
-
-def _wrong_offsets(start: int, stop: int, i: int, path: str, size: int) -> FormatError:
-    return FormatError(
-        f"sample {i}: found the offsets {start} and {stop}, expected ascending ones up to {size}; {REPAIR}",
-        path=path + OFFSETS,
-    )
 
 
 def encode_keys(keys: Iterable[str]) -> bytes:

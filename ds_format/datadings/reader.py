@@ -15,14 +15,14 @@ import numpy as np
 
 from ..base.text import on_one_line
 from ..body import Address
-from ..body.body import Body, FileBody, open_unread
+from ..body.body import Body, FileBody
 from ..body.locating import located
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings.index import cut
 from . import format, index_files, messages
 from .base import Reader, locate
-from .dataset_files import current_name, read_all
+from .dataset_files import load_sums, open_current
 from .sample_index import SampleIndex
 
 if os.name == "posix":
@@ -283,22 +283,12 @@ class MsgpackReader(Reader):
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
         """Return whether the index files have the checksums in `.md5`; as `verify_data`."""
-        found = [suffix for suffix in format.INDEX if self._file(suffix) is not None]
+        found = [suffix for suffix in format.INDEX if open_current(self._where, suffix) is not None]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
-    def _file(self, suffix: str) -> Body | None:
-        """Open one of the files that count now; None if it does not exist."""
-        where = self._where
-        try:
-            if isinstance(where, Address):
-                return open_unread(where.sibling(suffix) if suffix else where)
-            return FileBody.open(current_name(where, suffix))
-        except FileNotFoundError:
-            return None
-
     def _has_sums(self, suffixes: Sequence[str]) -> bool:
-        sums = index_files.decode_sums(bytes(read_all(self._opened_file(format.MD5)))).digests
-        name = os.path.basename(self.path)
+        self._opened_file(format.MD5)
+        sums, name = load_sums(self._where), os.path.basename(self.path)
         for suffix in suffixes:
             if name + suffix not in sums:
                 raise MissingError(f"no checksum of {name}{suffix}", path=self.path + format.MD5)
@@ -309,7 +299,7 @@ class MsgpackReader(Reader):
         return index_files.md5_of(file, file.size if suffix else self.data_size).hexdigest()
 
     def _opened_file(self, suffix: str) -> Body:
-        file = self._file(suffix)
+        file = open_current(self._where, suffix)
         if file is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path + suffix)
         return file

@@ -296,15 +296,14 @@ class SampleIndex:
         """
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
-        files = self._files or self._open()
-        return index_files.bounds(files.offsets, i, self.path, self.size)
+        start, stop = index_files.spans(self.offsets, i, i + 1, self.path, self.size)
+        return start, stop
 
     def spans(self, start: int, stop: int) -> list[int]:
         """Return the starts of the samples from `start` to `stop` - 1, and the end of the last one; as `bounds`."""
         if not 0 <= start <= stop <= self._n:
             raise IndexError(f"no samples {start} to {stop} among {self._n}")
-        files = self._files or self._open()
-        return index_files.spans(files.offsets, start, stop, self.path, self.size)
+        return index_files.spans(self.offsets, start, stop, self.path, self.size)
 
     def key(self, i: int) -> str:
         """Return the key of sample i, from 0 to n - 1.

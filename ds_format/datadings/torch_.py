@@ -126,7 +126,7 @@ class _Transformed(TorchLike):
         return sample
 
 
-class Dataset(_Transformed):
+class SampleDataset(_Transformed):
     """Samples by their index: a map-style dataset of PyTorch.
 
     Parameters
@@ -158,6 +158,10 @@ class Dataset(_Transformed):
         return [self.transform(sample) for sample in self.reader.take(indices)]
 
 
+Dataset = SampleDataset
+"""Its name in datadings."""
+
+
 class IterableDataset(_Transformed):
     """Samples in sequence, divided among processes: an iterable-style dataset of PyTorch.
 
@@ -170,7 +174,7 @@ class IterableDataset(_Transformed):
     reader : Samples
         A reader or an order. All processes use the same epoch of an order.
     transforms, rng
-        As for `Dataset`.
+        As for `SampleDataset`.
     batch_size : int, optional
         The batch size of the `DataLoader`, to check that no process gets one batch more than another.
     epoch : int

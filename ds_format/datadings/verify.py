@@ -15,7 +15,7 @@ from ..kernels.datadings.index import Lookup, hash_strings
 from ..kernels.files.names import exists, status
 from ..kernels.msgpack.walk import Keys
 from . import dataset_files, format, index_files, messages
-from .dataset_files import ExchangeJournal, current_name, load_if
+from .dataset_files import ExchangeJournal, current_name, load_current
 
 BLOCK = 1 << 16
 """Entries that are compared at once."""
@@ -75,7 +75,7 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     name = format.data_path(path)
     total = os.stat(current_name(name, "")).st_size
     journal = dataset_files.read_journal(name)
-    size = dataset_files.counted_size(journal, total, _load(name, format.OFFSETS))
+    size = dataset_files.counted_size(journal, total, load_current(name, format.OFFSETS))
     findings = list(_findings(name, size, samples, Advance(progress, (1 + samples) * size)))
     if journal is not None:
         findings.append(
@@ -88,11 +88,6 @@ def _unfinished(journal: ExchangeJournal, n: int) -> str:
     if journal.files:
         return "a writer is exchanging the files, or was killed; the next writer or `ds reindex` finishes it"
     return f"a writer is appending, or was killed: {n} bytes do not count; `ds reindex --cut` keeps complete samples"
-
-
-def _load(path: str, suffix: str) -> Any:
-    """Return the bytes of the file that counts, or None if it does not exist."""
-    return load_if(current_name(path, suffix))
 
 
 def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator[Flaw]:
@@ -122,8 +117,8 @@ def _finding(error: DsError, path: str) -> Flaw:
 
 def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
     """Return the offsets, (n + 1,) uint64, and the bytes of the file of keys. Either may be None."""
-    offsets_file, key_file = _load(path, format.OFFSETS), _load(path, format.KEYS)
-    old = load_if(path + format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
+    offsets_file, key_file = load_current(path, format.OFFSETS), load_current(path, format.KEYS)
+    old = load_current(path, format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
     if old is not None:
         old_offsets, old_keys = index_files.decode_legacy(old, path, size)
         offsets_file = old_offsets if offsets_file is None else offsets_file
@@ -159,12 +154,12 @@ def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
     if twice is not None and names.encoded(twice[0], twice[0] + 1) == names.encoded(twice[1], twice[1] + 1):
         reason = f"keys {twice[0]} and {twice[1]} are the same: {_shown(names, twice[0])}"
         yield Flaw(path + format.KEYS, reason, twice[1])
-    stored = _load(path, format.KEY_HASHES)
+    stored = load_current(path, format.KEY_HASHES)
     if stored is None:
         yield Flaw(path + format.KEY_HASHES, "there is no such file")
     else:
         yield from _check_hashes(path + format.KEY_HASHES, stored, strings, names.n)
-    filter_file = _load(path, format.FILTER)
+    filter_file = load_current(path, format.FILTER)
     if filter_file is None:
         yield Flaw(path + format.FILTER, "there is no such file")
         return
@@ -192,11 +187,11 @@ def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Fla
 
 def _check_sums(path: str, size: int, advance: Advance) -> Iterator[Flaw]:
     own, name = path + format.MD5, os.path.basename(path)
-    data = _load(path, format.MD5)
+    data = load_current(path, format.MD5)
     if data is None:
         yield Flaw(own, "there is no such file")
         return
-    sums = index_files.decode_sums(data)
+    sums = index_files.decode_sums(bytes(data))
     for line in sums.malformed[:MAX_FINDINGS]:
         yield Flaw(own, f"line {line} is not a checksum")
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):

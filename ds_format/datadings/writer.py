@@ -21,7 +21,7 @@ from ..errors import BusyError, FormatError, IntegrityError, UnsupportedError
 from ..kernels.files.names import exists
 from . import format, index_files, messages, sample_index
 from .claim import Claim
-from .dataset_files import current_name, load_if
+from .dataset_files import current_name, load_current, load_sums
 from .sample_index import Messages, SampleIndex
 
 BLOCK = 1 << 18
@@ -131,8 +131,7 @@ class Writer(Opened):
         self._file = file
 
     def _check_digest(self) -> None:
-        sums = index_files.decode_sums(load_if(self.path + format.MD5) or b"")
-        expected, found = sums.digests.get(os.path.basename(self.path)), self._digest.hexdigest()
+        expected, found = load_sums(self.path).get(os.path.basename(self.path)), self._digest.hexdigest()
         if expected is not None and found != expected:
             raise IntegrityError(f"the data have the checksum {found}, expected {expected}", path=self.path)
 
@@ -462,15 +461,15 @@ def _samples(path: str, cut: bool, advance: Advance) -> tuple[list[str], Any]:
 
 
 def _n_keys(path: str) -> int:
-    key_file = load_if(path + format.KEYS)
+    key_file = load_current(path, format.KEYS)
     return 0 if key_file is None else index_files.count_keys(key_file, path)[0]
 
 
 def _other_keys(path: str, n: int) -> list[str] | None:
     """Return the keys of n samples from another index file, or None."""
-    key_file = load_if(path + format.KEYS)
+    key_file = load_current(path, format.KEYS)
     if key_file is None:
-        old = load_if(path + format.LEGACY_INDEX)
+        old = load_current(path, format.LEGACY_INDEX)
         key_file = None if old is None else index_files.decode_legacy(old, path, os.stat(path).st_size)[1]
     if key_file is None or index_files.count_keys(key_file, path)[0] != n:
         return None

@@ -21,8 +21,7 @@ from ..codec.stored import Stored, StoredChunks
 from ..errors import DsError, FormatError, TruncatedError, Unusual
 from ..kernels.common.finishing import Finisher
 from ..kernels.hdf5.indexes import find_chunks
-from ..kernels.hdf5.small import SmallArray, read_small
-from ..kernels.hdf5.strings import read_strings
+from ..kernels.hdf5.small import SmallArray, read_small, read_strings
 from .header import check_dataset
 from .reading import read_known, read_together
 from .records import HDF5Dataset, HDF5Filter, HDF5Layout

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..body.body import Body
 from ..errors import FormatError, Unusual
-from ..kernels.hdf5.unread import check_unread as _check_unread
+from ..kernels.hdf5.segments import check_unread as _check_unread
 from .arrays import MAX_RATIO, MAX_SIZE, DatasetPlace, check_index, place_of, stored_of
 from .header import content, read_file, read_partly
 from .links import with_links

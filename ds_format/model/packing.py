@@ -158,7 +158,7 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
 @functools.cache
 def _kernel() -> Any:
     """Return a function of a kernel that needs NumPy, which listing a header does not."""
-    from ..kernels.common.packing import linear
+    from ..kernels.common.masked import linear
 
     return linear
 

@@ -3,20 +3,20 @@
 From low to high::
 
     format          the files of a store, their paths, allowed names, numbers
-    faults          reports of faults: warnings or errors
+    faults          reports of faults: warnings, errors, or a list of findings
     documents       lines ↔ documents, exact with any decoder; schemas of documents
-    roots           files of a store by name, in a folder; an archive has the same protocol
+    members         the members of a ZIP archive as bodies
+    roots           files of a store by name: in a folder, in an archive, at an address
     lines, index_bin   position of the line of each document: from the lines themselves, from index.bin
     line_reader     lines by id, and in file order
     docs            documents in separate files; the layout of a collection, lines or files
     json_schemas    JSON schemas of zds.json and manifest.json
     manifest        zds.json and manifest.json
-    members, archive   a store in a ZIP archive, read in place
     archiving       a folder ↔ an archive
     store_access    the place from which a store is read, and to which it is written
     line_writer, bulk   adding, removing and replacing lines
     changes         all changes of one collection
-    findings, checks, validation   all faults of a store
+    validation      all faults of a store
     reindexing      rebuilding all files that follow from data.jsonl
     query           selecting documents and their fields
     arrow_columns   documents as columns of Arrow
@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .archiving import pack, unpack
-    from .faults import ZdsWarning
-    from .findings import Finding
+    from .faults import Finding, ZdsWarning
     from .json_schemas import json_schema
     from .store import ZDSStore
     from .store_access import list_collections
@@ -74,7 +73,7 @@ def _home_of(name: str) -> ModuleType:
     home: ModuleType
     if name == "ZDSStore":
         from . import store as home
-    elif name == "ZdsWarning":
+    elif name in ("Finding", "ZdsWarning"):
         from . import faults as home
     elif name == "json_schema":
         from . import json_schemas as home
@@ -84,8 +83,6 @@ def _home_of(name: str) -> ModuleType:
         from . import archiving as home
     elif name in ("ZDataset", "ZIterableDataset"):
         from . import training as home
-    elif name == "Finding":
-        from . import findings as home
     elif name == "validate":
         from . import validation as home
     else:

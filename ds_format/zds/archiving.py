@@ -16,16 +16,16 @@ from ..base.progress import Advance, Progress
 from ..body.body import Body
 from ..body.target import FolderTarget, Target, naming
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
-from ..kernels.json.check import VALID, check_line
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import zdx_text
 from ..kernels.zds.lines import add_lines
 from ..kernels.zds.zdx import Table
 from . import format, index_bin
-from .archive import MAX_RATIO, MAX_SIZE, Archive, check_spelling
 from .faults import Faults
 from .line_reader import LineFiles, LineReader, open_files
 from .lines import last_line, whole_lines
-from .roots import Folder, StoreRoot, is_litter
+from .members import MAX_RATIO, MAX_SIZE
+from .roots import Archive, Folder, StoreRoot
 
 METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
 ALIGNMENT = 4096
@@ -82,7 +82,7 @@ def pack(
     Examples
     --------
     >>> import os
-    >>> from ds_format.zds.archive import Archive
+    >>> from ds_format.zds.roots import Archive
     >>> from ds_format.zds.archiving import pack
     >>> os.makedirs("animals/collections/train/meta")
     >>> with open("animals/collections/train/meta/data.jsonl", "wb") as file:
@@ -122,7 +122,7 @@ def _is_skipped(name: str) -> bool:
     parts = name.split("/")
     return (
         any(part.startswith(".") for part in parts)
-        or is_litter(name)
+        or format.is_litter(name)
         or parts[-1].endswith((".tmp", format.LOCK_SUFFIX))
         or parts[-1].startswith(format.TORN)
     )
@@ -295,6 +295,28 @@ def _write_files(place: Archive, folder: str, advance: Advance) -> None:
         if source is not None:
             with open(path, "xb") as file:
                 file.writelines(advance.over(source.blocks()))
+
+
+def check_spelling(names: list[str]) -> None:
+    """Check that all names stay distinct on file systems that ignore case.
+
+    Raises
+    ------
+    UnsafeError
+        If two names would become one, or a file would also have to be a folder.
+    """
+    spelled: dict[str, str] = {}
+    files = set(names)
+    if len(files) < len(names):
+        raise UnsafeError("there are two files of one name")
+    for name in names:
+        for end in (i for i, letter in enumerate(name + "/") if letter == "/"):
+            path = name[:end]
+            other = spelled.setdefault(path.casefold(), path)
+            if other != path:
+                raise UnsafeError(f"{other!r} and {path!r} are one file where upper and lower case are the same")
+            if end < len(name) and path in files:
+                raise UnsafeError(f"{path!r} is a file, and a folder with {name!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,31 +145,6 @@ class Columns:
         return self.reader().__arrow_c_stream__(requested_schema)
 
 
-def arrow_stream(store: Any, requested_schema: Any = None) -> Any:
-    """Return the documents of a store as a C stream of Arrow. This is `__arrow_c_stream__` of a store.
-
-    Parameters
-    ----------
-    store : ZDSStore
-        Or anything with a method `scan`.
-    requested_schema : PyCapsule, optional
-        As in Arrow's protocol.
-
-    Raises
-    ------
-    DriverError
-        If pyarrow is not installed.
-
-    Examples
-    --------
-    >>> from ds_format.zds.arrow_columns import arrow_stream
-    >>> from types import SimpleNamespace
-    >>> arrow_stream(SimpleNamespace(scan=lambda: [{"_id": "a"}]))  # doctest: +ELLIPSIS
-    <capsule object "arrow_array_stream" at ...>
-    """
-    return Columns(store.scan).__arrow_c_stream__(requested_schema)
-
-
 def _array(arrow: Any, field: Any, values: list[Any], documents: list[Document], is_given: bool) -> Any:
     try:
         return _fit(arrow, field.type, values, is_given)

@@ -109,7 +109,7 @@ class Changes:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(self._place.locate(name(self._collection)))
             for id in self._old_docs:
-                self.docs.discard(self._place, id, self._durable)
+                self.docs.discard(id, durable=self._durable)
             self._old_docs = []
         return NoLines()
 
@@ -128,7 +128,7 @@ class Changes:
                 self._shadows.add(id)
         else:
             id = format.check_id(document.get(format.ID) if id is None else id)
-            self.docs.put(self._place, id, document, self._durable)
+            self.docs.put(id, document, durable=self._durable)
             self.lines.discard(id)
         self._changed = True
         if self._is_strict and self._schema is None:
@@ -174,7 +174,7 @@ class Changes:
     def discard(self, id: str) -> bool:
         """Remove a document, and return whether there was one."""
         found = self.lines.discard(id)
-        found = self.docs.discard(self._place, id, self._durable) or found
+        found = self.docs.discard(id, durable=self._durable) or found
         self._changed = self._changed or found
         return found
 
@@ -211,10 +211,10 @@ class Changes:
         if self._old_docs:
             old = DocFiles(self._place, self._collection, self._faults)
             for id in self._old_docs:
-                old.discard(self._place, id, durable)
+                old.discard(id, durable=durable)
             self._old_docs = []
         for id in self._shadows:
-            self.docs.discard(self._place, id, durable)
+            self.docs.discard(id, durable=durable)
         self._shadows.clear()
 
     def compact(self) -> None:

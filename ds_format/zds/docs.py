@@ -7,6 +7,7 @@ after a value, so these files, one after another, are a data.jsonl. Reading: a d
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 
@@ -17,231 +18,36 @@ from ..kernels.zds.lines import Encoder
 from . import format
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults
-from .roots import Folder, StoreRoot, is_litter
+from .roots import StoreRoot, lines_of
 
-ORDER = "order.ids"
-"""A file in `meta` in which other programs store the ids in the order of insertion, one on each line."""
 _LAYOUT_NAMES = {format.LINES: f"lines of {format.DATA}", format.DOCS: f"one file per document in {format.DOCS}/"}
 
 
-def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
-    """Return the ids of a collection that have a file. The files are not opened.
+class DocFiles:
+    r"""The folder `docs` of a collection. It is listed once.
 
     Parameters
     ----------
     place : StoreRoot
     collection : str
     faults : Faults
-        Gets reports of files that are not documents, and of faults in `order.ids`.
-
-    Returns
-    -------
-    list of str
-        First those in `order.ids`, in its order, then the others, sorted by their bytes.
+        Gets reports of files that are not documents, of unusual content, and of faults in `order.ids`.
+    is_empty : bool
+        Treat the folder as empty.
 
     Examples
     --------
-    >>> from ds_format.zds import docs
+    >>> from ds_format.zds.docs import DocFiles
     >>> from ds_format.zds.faults import Faults
     >>> from ds_format.zds.roots import Folder
-    >>> place = Folder("notes")
+    >>> docs = DocFiles(Folder("notes"), "default", Faults())
     >>> for id in ("b", "a"):
-    ...     docs.write(place, "default", id, {"n": 1})
-    >>> docs.list_ids(place, "default", Faults())
-    ['a', 'b']
-    """
-    folder = format.docs_name(collection) + "/"
-    ids, odd = [], []
-    for name in place.names(folder):
-        file = name.removeprefix(folder)
-        id = file.removesuffix(format.DOCUMENT_SUFFIX)
-        if id != file and format.is_document_name(id):
-            ids.append(id)
-        elif not is_litter(file):
-            odd.append(f"{file!r} is not the file of a document")
-    odd += [str(one) for one in place.unused(folder)]
-    path = f"{place.path}/{folder}"
-    for message in odd[:SHOWN]:
-        faults.report(path, f"{message}; left out")
-    if len(odd) > SHOWN:
-        faults.report(path, f"{len(odd) - SHOWN} more names left out")
-    return _ordered(ids, place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}"), faults)
-
-
-def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
-    """Return sorted ids in the order given by a file. Ids without a file are ignored, and missing ones appended."""
-    if order is None or not order.size:
-        return ids
-    listed = order.read(0, order.size).decode("utf-8", "replace").split("\n")
-    rest = dict.fromkeys(ids)
-    found, n_absent, n_invalid = [], 0, 0
-    for line in dict.fromkeys(line.removesuffix("\r") for line in listed):
-        if line in rest:
-            found.append(line)
-            del rest[line]
-        elif format.is_name(line):
-            n_absent += 1
-        elif line:
-            n_invalid += 1
-            if n_invalid <= SHOWN:
-                faults.report(order.name, f"{line!r:.100} cannot be the id of a document; left out")
-    if n_absent or rest:
-        faults.note(
-            order.name, f"{n_absent} ids have no file, and {len(rest)} files are not in it; only its order counts"
-        )
-    return [*found, *rest]
-
-
-def read(place: StoreRoot, collection: str, id: str, faults: Faults) -> Document | None:
-    """Read a document, or return None if there is none.
-
-    Parameters
-    ----------
-    place : StoreRoot
-    collection : str
-    id : str
-        An id that cannot be the name of a file has no document.
-    faults : Faults
-        Gets reports of unusual content of the file.
-
-    Returns
-    -------
-    dict
-        With its id under `_id`, which is first if the file has none.
-
-    Raises
-    ------
-    FormatError
-        If the file does not contain exactly one JSON object.
-    UnsafeError
-        If it is a link.
-
-    Examples
-    --------
-    >>> from ds_format.zds import docs
-    >>> from ds_format.zds.faults import Faults
-    >>> from ds_format.zds.roots import Folder
-    >>> place = Folder("notes")
-    >>> docs.write(place, "default", "a", {"n": 1})
-    >>> docs.read(place, "default", "a", Faults())
-    {'_id': 'a', 'n': 1}
-    """
-    if not format.is_document_name(id):
-        return None
-    file = place.open(format.document_name(collection, id))
-    if file is None:
-        return None
-    text = file.read(0, file.size)
-    if text.startswith(format.BOM):
-        faults.report(file.name, "a byte order mark; skipped")
-        text = text[len(format.BOM) :]
-    try:
-        document = decoder.one(text)
-    except FormatError as error:
-        raise error.at(path=file.name)
-    found = document.get(format.ID)
-    if found == id:
-        return document
-    if format.ID not in document:
-        return {format.ID: id, **document}
-    faults.report(file.name, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
-    document[format.ID] = id
-    return document
-
-
-def encode(id: str, document: Document) -> bytes:
-    r"""Return the bytes of the file of a document.
-
-    Raises
-    ------
-    UnsupportedError
-        If it contains another id, or cannot be encoded as JSON.
-
-    Examples
-    --------
-    >>> from ds_format.zds import docs
-    >>> docs.encode("a", {"n": 1})
-    b'{"_id":"a","n":1}\n'
-    """
-    encoder = Encoder(plain)
-    try:
-        encoder.add(id, document)
-    except UnsupportedError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise UnsupportedError(str(error)) from None
-    return encoder.take()
-
-
-def write(place: Folder, collection: str, id: str, document: Document, *, durable: bool = False) -> None:
-    r"""Write a document atomically. It replaces one with the same id.
-
-    Parameters
-    ----------
-    place : Folder
-    collection : str
-    id : str
-    document : dict
-    durable : bool
-        Flush file and folder to the disk.
-
-    Raises
-    ------
-    UnsupportedError
-        If the id cannot be the name of a file, or the document cannot be written.
-    UnsafeError
-        If a link has the name of the file or of its folder.
-
-    Examples
-    --------
-    >>> from ds_format.zds import docs
-    >>> from ds_format.zds.roots import Folder
-    >>> docs.write(Folder("notes"), "default", "a", {"n": 1})
+    ...     docs.put(id, {"n": 1})
     >>> with open("notes/collections/default/docs/a.json") as file:
     ...     file.read()
     '{"_id":"a","n":1}\n'
-    """
-    path = place.locate(format.document_name(collection, id))
-    data = encode(id, document)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if not files.write_file(path, [data], True, durable):
-        raise UnsafeError("something that is not a file is in the way", path=path)
-
-
-def delete(place: Folder, collection: str, id: str, *, durable: bool = False) -> bool:
-    """Remove the file of a document, and return whether it existed.
-
-    Examples
-    --------
-    >>> from ds_format.zds import docs
-    >>> from ds_format.zds.roots import Folder
-    >>> place = Folder("notes")
-    >>> docs.write(place, "default", "a", {"n": 1})
-    >>> docs.delete(place, "default", "a"), docs.delete(place, "default", "a")
-    (True, False)
-    """
-    if not format.is_document_name(id):
-        return False
-    path = place.locate(format.document_name(collection, id))
-    try:
-        os.unlink(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    if durable:
-        files.sync_folder(path)
-    return True
-
-
-class DocFiles:
-    """The folder `docs` of a collection. It is listed once.
-
-    Parameters
-    ----------
-    place : StoreRoot
-    collection : str
-    faults : Faults
-    is_empty : bool
-        Treat the folder as empty.
+    >>> docs.get("a"), docs.discard("a"), docs.discard("a"), list(docs.names)
+    ({'_id': 'a', 'n': 1}, True, False, ['b'])
     """
 
     def __init__(self, place: StoreRoot, collection: str, faults: Faults, is_empty: bool = False):
@@ -251,10 +57,31 @@ class DocFiles:
 
     @property
     def names(self) -> dict[str, None]:
-        """The ids that have a file, with any content, in order."""
+        """The ids that have a file, with any content.
+
+        First those in `order.ids`, in its order, then the others, sorted by their bytes. The files are not opened.
+        """
         if self._names is None:
-            self._names = dict.fromkeys(list_ids(self._place, self._collection, self._faults))
+            self._names = self._list()
         return self._names
+
+    def _list(self) -> dict[str, None]:
+        folder = format.docs_name(self._collection) + "/"
+        ids, odd = [], []
+        for name in self._place.names(folder):
+            file = name.removeprefix(folder)
+            id = file.removesuffix(format.DOCUMENT_SUFFIX)
+            if id != file and format.is_document_name(id):
+                ids.append(id)
+            elif not format.is_litter(file):
+                odd.append(f"{file!r} is not the file of a document")
+        odd += [str(one) for one in self._place.unused(folder)]
+        path = f"{self._place.path}/{folder}"
+        for message in odd[:SHOWN]:
+            self._faults.report(path, f"{message}; left out")
+        if len(odd) > SHOWN:
+            self._faults.report(path, f"{len(odd) - SHOWN} more names left out")
+        return _ordered(ids, self._place.open(format.order_name(self._collection)), self._faults)
 
     @property
     def ids(self) -> dict[str, None]:
@@ -264,16 +91,43 @@ class DocFiles:
         return self._ids
 
     def __contains__(self, id: str) -> bool:
-        return id in self.ids if self._ids is not None else id in self.names and self._is_document(id)
-
-    def _is_document(self, id: str) -> bool:
-        return any(True for _ in self.documents([id]))
+        return id in self.ids if self._ids is not None else id in self.names and any(True for _ in self.documents([id]))
 
     def get(self, id: str) -> Document | None:
-        """Return a document, or None if there is none; see `read`."""
-        if self._names is not None and id not in self._names:
+        """Return a document, or None if there is none.
+
+        Returns
+        -------
+        dict
+            With its id under `_id`, which is first if the file has none.
+
+        Raises
+        ------
+        FormatError
+            If the file does not contain exactly one JSON object.
+        UnsafeError
+            If it is a link.
+        """
+        is_absent = not format.is_document_name(id) or (self._names is not None and id not in self._names)
+        file = None if is_absent else self._place.open(format.document_name(self._collection, id))
+        if file is None:
             return None
-        return read(self._place, self._collection, id, self._faults)
+        text = file.read(0, file.size)
+        if text.startswith(format.BOM):
+            self._faults.report(file.name, "a byte order mark; skipped")
+            text = text[len(format.BOM) :]
+        try:
+            document = decoder.one(text)
+        except FormatError as error:
+            raise error.at(path=file.name)
+        found = document.get(format.ID)
+        if found == id:
+            return document
+        if format.ID not in document:
+            return {format.ID: id, **document}
+        self._faults.report(file.name, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
+        document[format.ID] = id
+        return document
 
     def text(self, id: str) -> bytes:
         """Return the bytes of the file of a document."""
@@ -284,16 +138,41 @@ class DocFiles:
         """Iterate over the given documents. Invalid files are reported, and left out."""
         for id in ids:
             try:
-                document = read(self._place, self._collection, id, self._faults)
+                document = self.get(id)
             except (FormatError, UnsafeError) as error:
                 self._faults.report(error.path or self._place.path, f"{error.message}; left out")
                 continue
             if document is not None:
                 yield document
 
-    def put(self, place: Folder, id: str, document: Document, durable: bool) -> None:
-        """Write a document; see `write`."""
-        write(place, self._collection, id, document, durable=durable)
+    def put(self, id: str, document: Document, *, durable: bool = False) -> None:
+        """Write a document atomically. It replaces one with the same id.
+
+        Parameters
+        ----------
+        id : str
+        document : dict
+        durable : bool
+            Flush file and folder to the disk.
+
+        Raises
+        ------
+        UnsupportedError
+            If the id cannot be the name of a file, or the document contains another id, or cannot be encoded as JSON.
+        UnsafeError
+            If a link has the name of the file or of its folder.
+        """
+        path = self._place.locate(format.document_name(self._collection, id))
+        encoder = Encoder(plain)
+        try:
+            encoder.add(id, document)
+        except UnsupportedError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise UnsupportedError(str(error)) from None
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not files.write_file(path, [encoder.take()], True, durable):
+            raise UnsafeError("something that is not a file is in the way", path=path)
         self.add(id)
 
     def add(self, id: str) -> None:
@@ -302,15 +181,41 @@ class DocFiles:
         if self._ids is not None:
             self._ids[id] = None
 
-    def discard(self, place: Folder, id: str, durable: bool) -> bool:
+    def discard(self, id: str, *, durable: bool = False) -> bool:
         """Remove a document, and return whether it existed."""
         if id not in self.names:
             return False
-        delete(place, self._collection, id, durable=durable)
+        path = self._place.locate(format.document_name(self._collection, id))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            if durable:
+                files.sync_folder(path)
         del self.names[id]
         if self._ids is not None:
             self._ids.pop(id, None)
         return True
+
+
+def _ordered(ids: list[str], order: Body | None, faults: Faults) -> dict[str, None]:
+    """Return sorted ids in the order given by a file. Ids without a file are ignored, and missing ones appended."""
+    rest = dict.fromkeys(ids)
+    if order is None or not order.size:
+        return rest
+    found, n_absent, n_invalid = [], 0, 0
+    for line in dict.fromkeys(lines_of(order)):
+        if line in rest:
+            found.append(line)
+            del rest[line]
+        elif format.is_name(line):
+            n_absent += 1
+        elif line:
+            n_invalid += 1
+            if n_invalid <= SHOWN:
+                faults.report(order.name, f"{line!r:.100} cannot be the id of a document; left out")
+    if n_absent or rest:
+        others = f"{len(rest)} files are not in it"
+        faults.note(order.name, f"{n_absent} ids have no file, and {others}; only its order counts")
+    return dict.fromkeys([*found, *rest])
 
 
 def layout_of(place: StoreRoot, collection: str, docs: DocFiles) -> str | None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import importlib
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..base.text import on_one_line
 from ..errors import FormatError, UnsupportedError
-from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
+from ..kernels.json.values import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
 from . import format
 from .faults import ZdsWarning
 
@@ -46,6 +46,34 @@ def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
         message = on_one_line(f"{path}: a number is too large for a float and becomes infinite")
         warnings.warn(message, ZdsWarning, stacklevel=3)
     return document
+
+
+def leaves_of(document: Document, max_depth: int | None = None) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Iterate over the paths and values of a document, without objects that have members.
+
+    Parameters
+    ----------
+    document : dict
+    max_depth : int, optional
+        Keys in a path, at most. Objects at that depth are values.
+
+    Examples
+    --------
+    >>> from ds_format.zds.documents import leaves_of
+    >>> list(leaves_of({"a": {"b": 1, "c": {}}, "d": [2]}))
+    [(('a', 'b'), 1), (('a', 'c'), {}), (('d',), [2])]
+    """
+    todo: list[tuple[tuple[str, ...], Iterator[tuple[str, Any]]]] = [((), iter(document.items()))]
+    while todo:
+        start, members = todo[-1]
+        for key, value in members:
+            path = (*start, key)
+            if type(value) is dict and value and (max_depth is None or len(path) < max_depth):
+                todo.append((path, iter(value.items())))
+                break
+            yield path, value
+        else:
+            todo.pop()
 
 
 def has_infinity(value: Any) -> bool:

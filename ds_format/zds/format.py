@@ -15,9 +15,10 @@ Sources: the specification "ZDS format" and, where it is silent, the files that 
 
 from __future__ import annotations
 
+import os
 import re
 
-from ..errors import UnsupportedError
+from ..errors import UnsafeError, UnsupportedError
 
 SUFFIX = ".zds"
 """Suffix of an archive."""
@@ -34,6 +35,8 @@ DOCS = "docs"
 DATA = "data.jsonl"
 INDEX = "index.bin"
 MANIFEST = "manifest.json"
+ORDER = "order.ids"
+"""A file in `meta` in which other programs store the ids of `docs` in the order of insertion, one on each line."""
 DOCUMENT_SUFFIX = ".json"
 LINES = "jsonl"
 LAYOUTS = (LINES, DOCS)
@@ -72,6 +75,7 @@ MAX_DEPTH = 512
 """Maximum depth of arrays and objects in a document."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}")
+_LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
 _RULE = "letters a-z A-Z, digits, _ - . are allowed, no dot at the start, no .. inside, 1 to 255 characters"
 
 
@@ -160,6 +164,11 @@ def manifest_name(collection: str) -> str:
     return f"{COLLECTIONS}/{check_collection(collection)}/{META}/{MANIFEST}"
 
 
+def order_name(collection: str) -> str:
+    """Return the path of order.ids of a collection; as `data_name`."""
+    return f"{COLLECTIONS}/{check_collection(collection)}/{META}/{ORDER}"
+
+
 def docs_name(collection: str) -> str:
     """Return the path of the folder `docs` of a collection, without a trailing slash; as `data_name`."""
     return f"{COLLECTIONS}/{check_collection(collection)}/{DOCS}"
@@ -176,3 +185,42 @@ def document_name(collection: str, id: str) -> str:
     if not is_document_name(id):
         raise UnsupportedError(f"{id!r:.100} cannot be the name of a file: {_RULE}, at most {MAX_DOCUMENT_ID_SIZE}")
     return f"{docs_name(collection)}/{id}{DOCUMENT_SUFFIX}"
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the parts of a name.
+
+    Raises
+    ------
+    UnsafeError
+        If the name leads outside of the root, or is invalid.
+
+    Examples
+    --------
+    >>> from ds_format.zds.format import name_parts
+    >>> name_parts("collections/train/meta/data.jsonl")
+    ['collections', 'train', 'meta', 'data.jsonl']
+    >>> name_parts("collections/../../secret")
+    Traceback (most recent call last):
+        ...
+    ds_format.errors.UnsafeError: the name 'collections/../../secret' has a part '..'
+    """
+    parts = name.split("/")
+    for part in parts:
+        if part in {"", ".", ".."}:
+            raise UnsafeError(f"the name {name!r} has a part {part!r}")
+        if "\0" in part or "\\" in part or (os.name == "nt" and ":" in part):
+            raise UnsafeError(f"the name {name!r} has a character that no file of a store has")
+    return parts
+
+
+def is_litter(name: str) -> bool:
+    """Return whether a name is that of a leftover of a file manager.
+
+    Examples
+    --------
+    >>> from ds_format.zds.format import is_litter
+    >>> [is_litter(name) for name in ("__MACOSX/a.json", "a/.DS_Store", "a/._b.json", "a/b._c")]
+    [True, True, True, False]
+    """
+    return _LITTER.search(name) is not None

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 from ..base.threads import renew_lock
-from ..body.body import PIECE_SIZE, Body, FileBody
+from ..body.body import Body, FileBody
 from ..body.stamp import Stamp
 from ..errors import FormatError
 from ..kernels.zds.zdx import Table
@@ -57,8 +57,7 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
     The index is opened first, so that it does not end after the data. It is opened again at the end, to check that it
     was not replaced in between: a writer that replaces the data replaces the index first.
     """
-    if place.kind == "address":
-        place.open_together([format.index_name(collection), format.data_name(collection)])
+    place.open_together([format.index_name(collection), format.data_name(collection)])
     sizes = set()
     for _ in range(TRIES):
         found, is_own = open_index(place, collection)
@@ -71,20 +70,8 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
                 break
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileBody):
-        data = data.section(0, _end_of_lines(data))
+        data = data.section(0, data.size - len(lines.last_line(data)))
     return LineFiles(data, found, is_own)
-
-
-def _end_of_lines(data: Body) -> int:
-    """Return the end of the last complete line of a file."""
-    stop = data.size
-    while stop:
-        start = max(stop - PIECE_SIZE, 0)
-        end: int = data.read(start, stop - start).rfind(b"\n") + 1
-        if end:
-            return start + end
-        stop = start
-    return 0
 
 
 def open_index(place: StoreRoot, collection: str) -> tuple[Body | None, bool]:
@@ -147,19 +134,26 @@ class LineReader:
         if self._table is None:
             with self._lock:
                 if self._table is None:
-                    data, found, is_own = self._files
-                    if data is None:
-                        self._table = Table()
-                    else:
-                        self._table, used = index_bin.load(data, found, is_own, self._policy, self._faults)
-                        self._is_read = not used
+                    self._table = self._load()
         return self._table
+
+    def _load(self) -> Table:
+        data, found, is_own = self._current_files()
+        if data is None:
+            return Table()
+        table, used = index_bin.load(data, found, is_own, self._policy, self._faults)
+        self._is_read = not used
+        return table
+
+    def _current_files(self) -> LineFiles:
+        """Return the files from which the table is loaded."""
+        return self._files
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __contains__(self, id: str) -> bool:
-        return self.table.find(id) >= 0
+        return self.table.has(id)
 
     def get(self, id: str) -> Document | None:
         """Return the document of an id, or None if there is none.
@@ -238,7 +232,7 @@ class LineReader:
             If the index was not in use: then the file was modified.
         """
         with self._lock:
-            file, found = self._opened(), self._files.index_file
+            file, found = self._opened(), self._current_files().index_file
             if self._is_read:
                 raise FormatError(f"{reason}; the file was changed while it was open", path=file.name)
             self._faults.report((found or file).name, f"{reason}; the index is no longer used")
@@ -271,9 +265,7 @@ class LineReader:
 
     def ids(self) -> Iterator[str]:
         """Iterate over the ids in file order."""
-        table = self.table
-        for start in range(0, table.n, 4096):
-            yield from table.ids(start, start + 4096)
+        return lines.all_ids(self.table)
 
     def close(self) -> None:
         """Release the files. They are closed as soon as no thread reads them."""

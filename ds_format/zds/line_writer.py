@@ -18,13 +18,13 @@ from typing import Any
 from ..body import sync_file
 from ..body.body import FileBody, OutputBody
 from ..body.target import Target, naming
-from ..errors import DsError, FormatError, UnsupportedError
+from ..errors import DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
-from ..kernels.json.check import VALID, check_line
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table
-from . import format, index_bin, lines
+from . import format, index_bin
 from .documents import Document, decoder, plain
 from .faults import Faults, Silence
 from .line_reader import LineFiles, LineReader, open_index
@@ -36,7 +36,7 @@ BUFFER_SIZE = 1 << 20
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
-class LineWriter:
+class LineWriter(LineReader):
     """data.jsonl of a collection, opened for writing. The caller must hold the lock of the collection.
 
     Parameters
@@ -60,21 +60,20 @@ class LineWriter:
     """
 
     def __init__(self, place: Folder, collection: str, is_new: bool, policy: str, faults: Faults, durable: bool):
-        self.path = place.locate(format.data_name(collection))
+        super().__init__(LineFiles(None, None, False), policy, faults, is_read=True)
+        self.path = self._path = place.locate(format.data_name(collection))
         self._is_changed = False
         self.size = 0
         self._index_path = place.locate(format.index_name(collection))
         self._aside_path = place.locate(format.aside_name(collection))
         self._needs_index = exists(self._aside_path, follow=False)  # an earlier writer ended without writing it
         self._place, self._collection = place, collection
-        self._policy, self._faults, self._durable = policy, faults, durable
+        self._durable = durable
         self._encoder = Encoder(plain)
         self._deleted = False  # whether the file still contains the line of a deleted id
-        self._is_read = True  # whether the table is from the lines, not from an index
         self._is_own = False  # whether all lines of the file were written by this object
         self._is_aside_durable = True
         self._target: Target | None = None
-        self._table: Table | None = None
         self._pid = os.getpid()
         self._is_closing = False
         for path in (self.path, self._aside_path):
@@ -84,83 +83,60 @@ class LineWriter:
         if is_new or not exists(self.path, follow=False):
             self._create()
         else:
-            self._file = OutputBody.open(self.path, _NO_LINKS)
-            self.size = self._file.size
+            self._output = OutputBody.open(self.path, _NO_LINKS)
+            self.size = self._output.size
             self._cut_torn()
 
     def _create(self) -> None:
         self._target = Target(self.path, durable=self._durable)
         with naming(self.path):
-            self._file = OutputBody.of(self.path, self._target.create())
+            self._output = OutputBody.of(self.path, self._target.create())
         self._table = Table()
         self._is_own = True
 
     def _cut_torn(self) -> None:
         """Make the file end with a line feed. An incomplete last line is moved to another file."""
-        tail = last_line(self._file)
+        tail = last_line(self._output)
         if not tail:
             return
         start = self.size - len(tail)
         if check_line(tail if start else tail.removeprefix(format.BOM))[0] == VALID:
             self._faults.report(self.path, "the last line has no line feed; it gets one", offset=start)
             self._empty_index(self._durable)
-            self._file.write(self.size, b"\n")
+            self._output.write(self.size, b"\n")
             self.size += 1
             return
         message = f"a torn line of {len(tail)} bytes at the end; moved to {name_to_keep(self.path)}"
         self._faults.report(self.path, message, offset=start)
         keep_aside(self.path, tail, self._durable)
         self._empty_index(self._durable)
-        self._file.truncate(start)
+        self._output.truncate(start)
         self.size = start
 
-    @property
-    def table(self) -> Table:
-        """The positions of the lines; those of unwritten lines are after the others."""
-        if self._table is None:
-            found, is_own = open_index(self._place, self._collection)
-            self._table, used = index_bin.load(self._written_file(), found, is_own, self._policy, self._faults)
-            self._is_read = not used
-        return self._table
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def __contains__(self, id: str) -> bool:
-        return self.table.has(id)
+    def _current_files(self) -> LineFiles:
+        return LineFiles(self._opened(), *open_index(self._place, self._collection))
 
     def get(self, id: str) -> Document | None:
-        """Return the document of an id, or None if there is none."""
+        """Return the document of an id, or None if there is none.
+
+        Raises
+        ------
+        FormatError
+            If the file was modified elsewhere.
+        """
         span = self.table.span(id)
-        if span is None:
-            return None
-        offset, length = span
-        if offset >= self.size:
-            return decoder.one(self._encoder.view(offset - self.size, offset - self.size + length))
-        start = max(offset - 3, 0)
-        data = self._file.read(start, min(offset + length + 1, self.size) - start)
-        line = lines.line_at(data, start, offset, offset + length, self.size)
-        if line is not None:
-            with contextlib.suppress(FormatError):
-                document = decoder.one(line)
-                if document.get(format.ID) == id:
-                    return document
-        if self._is_read:
-            raise FormatError(f"the line of {id!r:.100} at byte {offset} was changed elsewhere", path=self.path)
-        message = f"the index leads from {id!r:.100} to something that is not its line; it is not used"
-        self._faults.report(self._index_path, message)
+        if span is None or span[0] < self.size:
+            return self._get_checked(id)
+        start = span[0] - self.size
+        return decoder.one(self._encoder.view(start, start + span[1]))
+
+    def _read_lines(self, reason: str) -> None:
         self._write_pending()
-        self._read_lines()
-        return self.get(id)
+        super()._read_lines(reason)
 
-    def _read_lines(self) -> None:
-        """Rebuild the table from the lines alone."""
-        self._table = Scan(self._written_file()).run(self._faults)
-        self._is_read = True
-
-    def _written_file(self) -> FileBody:
+    def _opened(self) -> FileBody:
         """Return the written lines, in their current state."""
-        return self._file.section(0, self.size)
+        return self._output.section(0, self.size)
 
     def put(self, id: str | None, document: Document) -> str:
         """Add a document, and return its id. It replaces one with the same id.
@@ -234,12 +210,28 @@ class LineWriter:
         self._is_changed = True
 
     def _put_index_aside(self, durable: bool) -> None:
-        put_index_aside(self._index_path, self._aside_path, self.table, durable)
+        """Move index.bin to where others do not take it for an index of all lines; if there is none, write it there."""
+        try:
+            os.replace(self._index_path, self._aside_path)
+        except FileNotFoundError:
+            files.write_file(self._aside_path, [self.table.encode()], True, durable)
+        else:
+            self._sync_aside(durable)
         self._is_aside_durable = durable
 
     def _empty_index(self, durable: bool) -> None:
-        put_empty_index_aside(self._index_path, self._aside_path, durable)
+        """Write an empty index aside, which is valid for any lines. Other programs then read the lines."""
+        files.write_file(self._aside_path, [Table().encode()], True, durable)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._index_path)
+        self._sync_aside(durable)
         self._is_aside_durable = durable
+
+    def _sync_aside(self, durable: bool = True) -> None:
+        """Flush the folders of both places of the index to the disk."""
+        if durable:
+            files.sync_folder(self._aside_path)
+            files.sync_folder(self._index_path)
 
     def _write_pending(self) -> None:
         """Append the collected lines. If this fails, they stay collected."""
@@ -248,10 +240,10 @@ class LineWriter:
             return
         try:
             with naming(self.path):
-                self._file.write(self.size, self._encoder)
+                self._output.write(self.size, self._encoder)
         except BaseException:
             with contextlib.suppress(OSError):
-                self._file.truncate(self.size)
+                self._output.truncate(self.size)
             raise
         self.size += size
         self._encoder.clear()
@@ -274,9 +266,10 @@ class LineWriter:
             self._publish(durable)
         elif durable:
             with naming(self.path):
-                self._file.sync()
+                self._output.sync()
         if durable and not self._is_aside_durable:
-            sync_index_aside(self._index_path, self._aside_path)
+            sync_file(self._aside_path)
+            self._sync_aside()
             self._is_aside_durable = True
 
     def _publish(self, durable: bool = False) -> None:
@@ -290,7 +283,7 @@ class LineWriter:
             target.commit()
         self._target = None
         self._is_changed = True  # closing writes index.bin
-        self._file = OutputBody.open(self.path, _NO_LINKS)
+        self._output = OutputBody.open(self.path, _NO_LINKS)
         if not self._is_closing:  # otherwise index.bin is written next
             self._put_index_aside(target.durable)
 
@@ -299,7 +292,7 @@ class LineWriter:
         self._write_pending()
         table = self.table
         if not self._is_own:
-            table, left_out = scan_known(self._written_file(), table)
+            table, left_out = scan_known(self._opened(), table)
             if left_out:
                 name = keep_aside(self.path, b"".join(left_out), self._durable)
                 self._faults.report(self.path, f"{len(left_out)} lines are not documents; moved to {name}")
@@ -307,14 +300,14 @@ class LineWriter:
         try:
             with naming(self.path):
                 file = OutputBody.of(self.path, target.create())
-                size = copy_lines(table, self._file, file)
+                size = copy_lines(table, self._output, file)
         except BaseException:
             target.abort()
             raise
         table.relocate()
         is_visible = self._target is None
         self.abort()
-        self._target, self._file, self._table, self.size = target, file, table, size
+        self._target, self._output, self._table, self.size = target, file, table, size
         self._deleted, self._is_own, self._is_read = False, True, True
         if is_visible or durable:
             self._publish(durable)
@@ -348,9 +341,7 @@ class LineWriter:
         """Return a reader of the current state of the collection."""
         self._write_pending()
         table = Table.decode(self.table.encode(), self.size)
-        return LineReader(
-            LineFiles(self._written_file(), None, False), self._policy, self._faults, table, self._is_read
-        )
+        return LineReader(LineFiles(self._opened(), None, False), self._policy, self._faults, table, self._is_read)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order, in the current state."""
@@ -368,7 +359,7 @@ class LineWriter:
     def close(self) -> None:
         """Discard unwritten lines, and release the file."""
         self.abort()
-        del self._file
+        del self._output
 
     def end_of_lines(self) -> int:
         """Write pending lines and deletions, and return the position of the next line, in bytes."""
@@ -391,18 +382,18 @@ class LineWriter:
     def write(self, offset: int, data: Any) -> None:
         """Write bytes after the lines. A new `size` adds them to the collection; the table must have their ids."""
         with naming(self.path):
-            self._file.write(offset, data)
+            self._output.write(offset, data)
 
     def copy(self, file: FileBody, offset: int, size: int) -> None:
         """Write the first `size` bytes of another file, as `write` does."""
         with naming(self.path):
-            self._file.copy(file, 0, size, offset)
+            self._output.copy(file, 0, size, offset)
 
     def refuse(self) -> None:
         """Remove bytes that were written after the lines, and their entries in the table."""
-        self._file.truncate(self.size)
+        self._output.truncate(self.size)
         if self.table.end > self.size:
-            self._table = Scan(self._written_file()).run(Silence())
+            self._table = Scan(self._opened()).run(Silence())
             self._is_read = True
 
 
@@ -454,34 +445,6 @@ def keep_aside(path: str, data: bytes, durable: bool) -> str:
     name = name_to_keep(path)
     files.write_file(os.path.join(os.path.dirname(path), name), [data], True, durable)
     return name
-
-
-def put_index_aside(path: str, aside: str, table: Table, durable: bool) -> None:
-    """Move index.bin to where others do not take it for an index of all lines. If there is none, write one there."""
-    try:
-        os.replace(path, aside)
-    except FileNotFoundError:
-        files.write_file(aside, [table.encode()], True, durable)
-        return
-    if durable:
-        files.sync_folder(aside)
-        files.sync_folder(path)
-
-
-def put_empty_index_aside(path: str, aside: str, durable: bool) -> None:
-    """Write an empty index aside, which is valid for any lines. Other programs then read the lines."""
-    files.write_file(aside, [Table().encode()], True, durable)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    if durable:
-        files.sync_folder(path)
-
-
-def sync_index_aside(path: str, aside: str) -> None:
-    """Flush the result of `put_index_aside` or `put_empty_index_aside` to the disk."""
-    sync_file(aside)
-    files.sync_folder(aside)
-    files.sync_folder(path)
 
 
 def scan_known(file: FileBody, known: Table) -> tuple[Table, list[bytes]]:

@@ -18,6 +18,8 @@ from .faults import SHOWN, Faults
 
 CACHED_SIZE = 1 << 18
 """Bytes that are read at once; few enough to stay in the cache until they are decoded."""
+CHUNK = 4096
+"""Number of ids that are decoded at once."""
 LineFault = tuple[int, int, int, int]
 """A fault: its kind, offset and length of the line, and position of the fault, all in bytes of the file."""
 ODD = frozenset({kernel.BLANK, kernel.CRLF, kernel.NO_NEWLINE, kernel.NUMBER_RANGE})
@@ -102,15 +104,23 @@ class Scan:
             for fault in found:
                 if fault[0] not in self._silent and not (fault[0] == kernel.NO_NEWLINE and fault[1] in left_out):
                     self._report(fault, data, base, faults)
+            self._scanned(data, base, left_out)
             self._line += data.count(b"\n")
             base = end
             if advance is not None:
                 advance.add(len(data))
+        self._end(faults)
+        return self.table
+
+    def _scanned(self, data: bytes, base: int, left_out: set[int]) -> None:
+        """Receive a block of lines and its position, after its faults, and the positions of lines left out."""
+
+    def _end(self, faults: Faults) -> None:
+        """Report how many faults were not reported, and sort the table."""
         for kind, n in self._counts.items():
             if n > SHOWN:
                 faults.report(self._file.name, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
         self.table.sort()
-        return self.table
 
     def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault
@@ -287,3 +297,9 @@ def scan_documents(table: Table, file: Body) -> Iterator[tuple[int, list[Documen
         if ids != table.ids(first, first + len(ids)):
             raise StaleIndex(f"a line after entry {first} does not have the {format.ID} in the index", first)
         yield first, decoded
+
+
+def all_ids(table: Table) -> Iterator[str]:
+    """Iterate over all ids of a table, in its order."""
+    for start in range(0, table.n, CHUNK):
+        yield from table.ids(start, start + CHUNK)

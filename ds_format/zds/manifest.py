@@ -1,4 +1,4 @@
-"""zds.json and manifest.json: facts about a store and a collection, for other programs. Nothing here needs them."""
+"""zds.json and manifest.json: facts about a store and a collection, for other programs. No reader needs them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ..body.lock import Lock, now
@@ -13,7 +14,8 @@ from ..errors import BusyError, DsError, FormatError
 from ..kernels.files import files
 from . import format
 from .documents import decoder
-from .faults import Faults
+from .faults import ERROR, WARNING, Faults, Findings, load_object
+from .json_schemas import json_schema, wrong_values
 from .roots import Folder, StoreRoot
 
 MAX_SIZE = 1 << 24
@@ -159,3 +161,58 @@ def _write(place: Folder, name: str, facts: Facts, durable: bool) -> None:
     path = place.locate(name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     files.write_file(path, [text.encode()], True, durable)
+
+
+def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dict[str, Any] | None:
+    """Check manifest.json of a collection, except its counts, and return it, or None if it cannot be used."""
+    manifest = None
+    with findings.of(place.path, collection):
+        file = place.open(format.manifest_name(collection))
+        manifest = None if file is None else load_object(file, findings, collection, MAX_SIZE)
+        if file is not None and manifest is not None:
+            for wrong in _wrong_values(manifest, collection):
+                findings.add(file.name, wrong, collection=collection, severity=WARNING)
+    return manifest
+
+
+def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
+    for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
+        yield f"{key}: {wrong}"
+    listed = manifest.get("collection", collection)
+    if listed != collection:
+        yield f"collection: found {listed!r:.100}, expected {collection!r} as the folder says"
+
+
+def check_count(
+    place: StoreRoot, collection: str, manifest: dict[str, Any] | None, n_documents: int, findings: Findings
+) -> None:
+    """Compare the number of documents in manifest.json with the actual one."""
+    listed = (manifest or {}).get("doc_count", n_documents)
+    file = place.open(format.manifest_name(collection)) if type(listed) is int and listed != n_documents else None
+    if file is not None:
+        message = f"doc_count: found {listed!r:.100}, there are {n_documents}"
+        findings.add(file.name, message, collection=collection, severity=WARNING)
+
+
+def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findings: Findings) -> None:
+    """Check zds.json, and compare its counts with the actual numbers; None if a collection could not be counted."""
+    file = place.open(format.STORE_FILE)
+    entry = None if file is None else load_object(file, findings, None, MAX_SIZE)
+    if file is None or entry is None:
+        return
+    for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
+        severity = ERROR if key == "version" else WARNING
+        findings.add(file.name, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
+    listed = entry.get("collections", {})
+    if not isinstance(listed, dict):
+        return
+    for name, value in listed.items():
+        count = value.get("count") if isinstance(value, dict) else None
+        count = count if type(count) is int else None
+        if name not in n_documents:
+            message = f"there is no collection {name!r:.100}"
+        elif count not in {None, n_documents[name]} and n_documents[name] is not None:
+            message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
+        else:
+            continue
+        findings.add(file.name, message, severity=WARNING, kind="a listed collection")

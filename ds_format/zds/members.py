@@ -1,64 +1,320 @@
-"""The bytes of one member of an archive: stored or inflated."""
+"""The members of a ZIP archive as bodies, stored or inflated.
+
+The standard library's `zipfile` reads the directory. It does not check the positions of members, or whether their names
+are those of files in a store. This module checks both, because it reads or maps the bytes of stored members without
+`zipfile`.
+
+Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
+import struct
 import tempfile
 import threading
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
+from ..base import signatures
 from ..base.threads import renew_lock
 from ..body import Opened
-from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody
+from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody, Stream
 from ..codec.filters import DEFLATE
-from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
-from .elsewhere import BytesBody
+from ..errors import DsError, FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
+from . import format
 
 MEMORY_SIZE = 1 << 24
 """Inflated members up to this size, in bytes, are kept in memory; larger ones in a temporary file."""
+MAX_SIZE = 1 << 36
+"""Maximum size of a member that is inflated, and of an unpacked archive, in bytes, by default."""
+MAX_RATIO = 200
+"""Maximum ratio of size and compressed size of a large member, by default."""
+FREE_SIZE = 1 << 24
+"""Members of at most this size, in bytes, may have any ratio."""
+HEADER_SPARE = 64
+"""Bytes that a local header may have more than the directory says and is still read with one request."""
+ENCRYPTED = 0x2041
+"""Flags: encrypted, strongly encrypted, local header masked."""
+PATCHED = 0x20
+"""Flag: the data are a patch of other data."""
+UTF8 = 0x800
+"""Flag: the name is UTF-8."""
+
+_LOCAL = struct.Struct("<4s2x2H16x2H")
+_LOCAL_MAGIC = b"PK\x03\x04"
+_DRIVE = re.compile(r"[A-Za-z]:")
 
 
-class StoredMember(BytesBody):
-    """An uncompressed member. Its checksum is compared if all of it is read.
+class Member(NamedTuple):
+    """A member of an archive.
+
+    Attributes
+    ----------
+    name : str
+        Decoded from UTF-8 if possible, even if the flag is not set; otherwise from code page 437.
+    info : ZipInfo
+        Its entry in the directory.
+    end : int
+        Offset in the file of the next member, or of the directory.
+    """
+
+    name: str
+    info: zipfile.ZipInfo
+    end: int
+
+    def refusal(self, max_size: int, max_ratio: int) -> DsError | None:
+        """Return the reason why the member cannot be read, if it follows from the directory; limits as of `Archive`."""
+        info = self.info
+        size, compressed_size = info.file_size, info.compress_size
+        if info.flag_bits & ENCRYPTED:
+            return UnsupportedError("the member is encrypted")
+        if info.flag_bits & PATCHED:
+            return UnsupportedError("the member has patched data")
+        if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            return UnsupportedError(f"compression method {info.compress_type}; STORE (0) and DEFLATE (8) are read")
+        if info.compress_type == zipfile.ZIP_STORED:
+            return None if size == compressed_size else FormatError(f"{size} bytes are stored as {compressed_size}")
+        if size > max_size:
+            return UnsafeError(f"{size} bytes when inflated, allowed are {max_size} (max_size)")
+        if size > max(FREE_SIZE, max_ratio * compressed_size):
+            allowed = f"allowed are {max_ratio} times as many (max_ratio)"
+            return UnsafeError(f"{size} bytes in {compressed_size} compressed ones, {allowed}")
+        return None
+
+    def open(self, archive: zipfile.ZipFile, file: Body, path: str) -> BytesBody | DeflatedMember:
+        """Return the bytes of a member that is not refused.
+
+        Parameters
+        ----------
+        archive : ZipFile
+        file : Body
+            The bytes of the archive.
+        path : str
+            For messages.
+
+        Raises
+        ------
+        FormatError
+            If the local header contradicts the directory.
+        """
+        if file.is_far:
+            self._announce(file)
+        try:
+            data = file.section(self._start(file), self.info.compress_size)
+        except FormatError as error:
+            raise error.at(path=path)
+        if self.info.compress_type == zipfile.ZIP_STORED:
+            return BytesBody(data, path, self.info.CRC)
+        return DeflatedMember(archive, self.info, data, path)
+
+    def _announce(self, file: Body) -> None:
+        """Announce the local header, which may be larger than the directory says, and a small member with it."""
+        info = self.info
+        size = _LOCAL.size + len(_raw_name(info)) + len(info.extra) + HEADER_SPARE
+        if info.compress_size <= file.gap:
+            size += info.compress_size
+        end = min(info.header_offset + size, self.end)
+        file.announce_spans([(info.header_offset, end - info.header_offset)])
+
+    def _start(self, file: Body) -> int:
+        """Return the offset of the first byte, after the local header.
+
+        Raises
+        ------
+        FormatError
+            If the header is not that of the member, or the member overlaps the next one.
+        """
+        info = self.info
+        end = info.header_offset + _LOCAL.size
+        magic, flags, method, name_size, extra_size = _LOCAL.unpack(file.read(info.header_offset, _LOCAL.size))
+        if magic != _LOCAL_MAGIC:
+            raise FormatError(f"no local header at byte {info.header_offset}")
+        name = bytes(file.read(end, name_size))
+        if name != _raw_name(info) or method != info.compress_type or (flags ^ info.flag_bits) & ENCRYPTED:
+            raise FormatError(f"the local header at byte {info.header_offset} contradicts the directory")
+        start = end + int(name_size) + int(extra_size)
+        if start + info.compress_size > self.end:
+            raise FormatError(f"its {info.compress_size} bytes from byte {start} do not end before {self.end}")
+        return start
+
+
+def _raw_name(info: zipfile.ZipInfo) -> bytes:
+    return info.orig_filename.encode("utf-8" if info.flag_bits & UTF8 else "cp437")
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    try:
+        return _raw_name(info).decode()
+    except UnicodeDecodeError:
+        return info.orig_filename
+
+
+def open_zip(file: Body) -> zipfile.ZipFile:
+    """Read the directory of an archive.
+
+    Raises
+    ------
+    FormatError
+        If it is not an archive, or is damaged.
+    UnsupportedError
+        If it needs a feature that `zipfile` does not have.
+    """
+    try:
+        archive = zipfile.ZipFile(Stream(file))
+        renew_lock(archive, threading.RLock)
+        return archive
+    except (zipfile.BadZipFile, UnicodeDecodeError, OverflowError) as error:
+        first = bytes(file.read(0, min(file.size, signatures.N)))
+        if not first:
+            raise FormatError("the file is empty") from None
+        if not first.startswith(b"PK"):
+            raise FormatError(f"not a ZIP archive, but {signatures.describe(first)}") from None
+        raise FormatError(f"not a ZIP archive, or its end is missing or damaged: {error}") from None
+    except NotImplementedError as error:
+        raise UnsupportedError(str(error)) from None
+
+
+def members_of(archive: zipfile.ZipFile) -> list[Member]:
+    """Return all members of an archive.
+
+    Raises
+    ------
+    FormatError
+        If a member starts before the end of another one.
+    UnsupportedError
+        If this file is one part of an archive.
+    """
+    infos = archive.infolist()
+    order = sorted(range(len(infos)), key=lambda i: infos[i].header_offset)
+    ends = [archive.start_dir] * len(infos)
+    for i, following in pairwise(order):
+        ends[i] = infos[following].header_offset
+    members = [Member(_name(info), info, end) for info, end in zip(infos, ends, strict=True)]
+    for name, info, end in members:
+        if info.volume:
+            raise UnsupportedError("this is one part of an archive of several; join them first")
+        if info.header_offset < 0 or info.header_offset + _LOCAL.size + info.compress_size > end:
+            raise FormatError(f"member {name!r} from byte {info.header_offset} does not end before byte {end}")
+    return members
+
+
+def split_usable(members: list[Member]) -> tuple[list[Member], list[tuple[Member, UnsafeError]]]:
+    """Separate usable members from unusable ones, each with the reason. Leftovers of file managers are in neither list.
+
+    Usable names stay inside the folder into which the archive is unpacked. They have forward slashes, and those of
+    folders have one at the end.
+    """
+    used, unused = [], []
+    for member in members:
+        try:
+            name = _clean_name(member)
+        except UnsafeError as error:
+            unused.append((member, error))
+            continue
+        if name and not format.is_litter(name):
+            used.append(member._replace(name=name))
+    return used, unused
+
+
+def _clean_name(member: Member) -> str:
+    """Return the name of a member with forward slashes and without a leading `./`."""
+    name = member.name.replace("\\", "/")
+    if name.startswith("/") or _DRIVE.match(name):
+        raise UnsafeError("an absolute name")
+    while name.startswith("./"):
+        name = name[2:]
+    if not name:
+        return name
+    format.name_parts(name.removesuffix("/"))
+    kind = stat.S_IFMT(member.info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        raise UnsafeError("a link")
+    if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+        raise UnsafeError("neither a file nor a folder")
+    if kind == stat.S_IFDIR and not name.endswith("/"):
+        name += "/"
+    if name.endswith("/") and member.info.file_size:
+        raise UnsafeError("a folder with data of its own")
+    return name
+
+
+class BytesBody(Opened, Body):
+    """A body that reads `bytes` of another one, under a name of its own, such as an uncompressed member.
 
     Parameters
     ----------
     file : Body
-        Its bytes in the archive.
-    info : ZipInfo
     name : str
         For messages.
+    crc : int, optional
+        The CRC-32, which is compared if all bytes are read.
     """
 
-    __slots__ = ("_crc",)
+    __slots__ = ("_crc", "_file", "name", "size")
 
-    def __init__(self, file: Body, info: zipfile.ZipInfo, name: str):
-        super().__init__(file, name)
-        self._crc = info.CRC
+    def __init__(self, file: Body, name: str, crc: int | None = None):
+        self._file = file
+        self._crc = crc
+        self.size = file.size
+        self.name = name
+
+    @property
+    def is_far(self) -> bool:  # type: ignore[override]
+        """Whether each read is a request."""
+        return self._file.is_far
+
+    @property
+    def batch(self) -> int:  # type: ignore[override]
+        """How many bytes a reader should ask for in one call, at most."""
+        return self._file.batch
 
     def in_file(self) -> tuple[int, int] | None:
-        """Return the position of the bytes in the archive. Reading there does not compare a checksum."""
-        return super().in_file()
+        """Return the position of the bytes in an open file. Reading there does not compare a checksum."""
+        return self._file.in_file()
+
+    def announce(self, offsets: Any, sizes: Any) -> None:
+        """Receive the ranges that will be read next; see `Body`."""
+        self._file.announce(offsets, sizes)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes."""
         _check_within(offset, size, self)
-        data = super().read(offset, size)
-        if size == self.size:
-            _compare(zlib.crc32(data), self._crc, self.name)
+        data = bytes(self._file.read(offset, size))
+        if self._crc is not None and size == self.size:
+            self._compare(zlib.crc32(data))
         return data
 
     def section(self, offset: int, size: int | None = None) -> Body:
         """Return a part. Reading it does not compare a checksum."""
         _check_within(offset, size or 0, self)
-        return super().section(offset, size)
+        return BytesBody(self._file.section(offset, size), self.name)
 
     def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
-        """Iterate over bytes. The checksum of the whole member is compared before the last block is returned."""
+        """Iterate over bytes. The checksum of all of them is compared before the last block is returned."""
         blocks = self._file.blocks(offset, size)
-        return blocks if offset else _checked(blocks, self.size, self._crc, self.name)
+        return blocks if offset or self._crc is None else self._compared(blocks)
+
+    def _compared(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        done = found = 0
+        for block in blocks:
+            done += len(block)
+            found = zlib.crc32(block, found)
+            if done == self.size:
+                self._compare(found)
+            yield block
+        if not self.size:
+            self._compare(0)
+
+    def _compare(self, found: int) -> None:
+        """Raise an IntegrityError if a checksum is not the expected one."""
+        if found != self._crc:
+            raise IntegrityError(f"CRC-32 is {found:08x}, expected {self._crc:08x}", path=self.name)
 
 
 class DeflatedMember(Opened, Body):
@@ -143,22 +399,3 @@ def _check_within(offset: int, size: int, member: Body) -> None:
     if offset < 0 or size < 0 or offset + size > member.size:
         reason = f"expected bytes {offset} to {offset + size}, there are {member.size}"
         raise TruncatedError(reason, path=member.name)
-
-
-def _compare(found: int, crc: int, path: str) -> None:
-    """Raise an IntegrityError if two checksums differ."""
-    if found != crc:
-        raise IntegrityError(f"CRC-32 is {found:08x}, expected {crc:08x}", path=path)
-
-
-def _checked(blocks: Iterable[bytes], size: int, crc: int, path: str) -> Iterator[bytes]:
-    """Iterate over blocks of `size` bytes in total, and compare their checksum before the last one."""
-    done = found = 0
-    for block in blocks:
-        done += len(block)
-        found = zlib.crc32(block, found)
-        if done == size:
-            _compare(found, crc, path)
-        yield block
-    if not size:
-        _compare(0, crc, path)

@@ -11,7 +11,8 @@ from ..body.lock import Lock
 from ..errors import FormatError, UnsupportedError
 from ..kernels.files.names import exists, is_folder
 from ..kernels.zds.zdx import Table
-from . import docs, format, index_bin, manifest
+from . import format, index_bin, manifest
+from .docs import DocFiles
 from .faults import Faults, Silence
 from .line_writer import LineWriter
 from .lines import Scan
@@ -97,7 +98,7 @@ def _reindex(place: Folder, collection: str, cut: bool, binary: bool, durable: b
         place.locate(format.lock_name(collection)), f"{place.path}, collection {collection}", in_own_folder=True
     )
     try:
-        ids = docs.list_ids(place, collection, Silence())
+        ids = DocFiles(place, collection, Silence()).names
         count = len(ids)
         path = place.locate(format.data_name(collection))
         if exists(path, follow=False):

@@ -11,15 +11,13 @@ from typing import Any, Literal, Self
 from ..body import Address, path_text
 from ..errors import FormatError, MissingError, UnsupportedError
 from . import format, index_bin, manifest, query
-from .arrow_columns import arrow_stream, chunks
+from .arrow_columns import Columns, chunks
 from .changes import Changes
 from .docs import DocFiles
 from .documents import Document
-from .faults import Faults, ZdsWarning, message_at
-from .findings import ERROR
+from .faults import ERROR, Faults, ZdsWarning, message_at
 from .format import LAYOUTS
 from .line_reader import LineReader, open_files
-from .line_writer import LineWriter
 from .roots import StoreRoot
 from .store_access import WritableStore, open_store, root_of
 from .validation import validate
@@ -97,7 +95,7 @@ class ZDSStore:
         self._workspace = workspace
         self._changes: Changes | None = None
         self._place: StoreRoot
-        self._lines: LineReader | LineWriter
+        self._lines: LineReader
         self._docs: DocFiles
         self._is_open = True
         if mode == "r":
@@ -267,9 +265,6 @@ class ZDSStore:
         MissingError
             If there is none with an id. It is a `KeyError`.
         """
-        if not isinstance(self._lines, LineReader):
-            yield from map(self.get, ids)
-            return
         for some in chunks(ids, TAKEN):
             self._lines.announce(some)
             yield from map(self.get, some)
@@ -337,7 +332,7 @@ class ZDSStore:
             yield self._docs.text(id)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return arrow_stream(self, requested_schema)
+        return Columns(self.scan).__arrow_c_stream__(requested_schema)
 
     def _to_write(self) -> Changes:
         if self._changes is None:

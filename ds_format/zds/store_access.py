@@ -17,7 +17,7 @@ from ..errors import FormatError
 from ..kernels.files.names import exists, is_file, is_folder
 from . import format
 from .faults import Faults
-from .roots import Folder, StoreRoot
+from .roots import Archive, Folder, StoreRoot, open_elsewhere
 
 LOCK_NAME = "lock"
 
@@ -27,21 +27,12 @@ def is_archive(path: str) -> bool:
     return is_file(path) or (path.endswith(format.SUFFIX) and not is_folder(path))
 
 
-def open_archive(path: str | Address, *, strict: bool | None = False) -> StoreRoot:
-    """Open a store in an archive for reading; see `archive.Archive`."""
-    from .archive import Archive
-
-    return Archive(path, strict=strict)
-
-
 def open_root(path: str | Address, *, strict: bool | None = False) -> StoreRoot:
-    """Open a store for reading, in a folder or an archive."""
-    if isinstance(path, Address):
-        from .elsewhere import open_elsewhere
-
-        found = open_elsewhere(path)
-        return open_archive(found, strict=strict) if isinstance(found, Address) else found
-    return open_archive(path, strict=strict) if is_archive(path) else Folder(path)
+    """Open a store for reading, in a folder or an archive; see `roots.Archive`."""
+    found = open_elsewhere(path) if isinstance(path, Address) else path
+    if isinstance(found, StoreRoot):
+        return found
+    return Archive(found, strict=strict) if isinstance(found, Address) or is_archive(found) else Folder(found)
 
 
 def list_collections(

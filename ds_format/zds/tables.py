@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from ..base.optional import library
 from ..errors import MissingError, UnsupportedError
 from .arrow_columns import EXACT, ROWS, Columns
-from .documents import Document
+from .documents import Document, leaves_of
 from .format import DEFAULT_COLLECTION, ID, is_name
 from .query import Where, paths_of
 from .store import ZDSStore
@@ -113,24 +113,12 @@ def flat(document: Document) -> Document:
     {'_id': 'a', 'b.c': 1, 'b.d.e': [2]}
     """
     found: Document = {}
-    for name, value in _leaves("", document):
+    for path, value in leaves_of(document):
+        name = ".".join(path)
         if name in found:
             raise UnsupportedError(f"document {document.get(ID)!r} has two fields {name!r} when flattened")
         found[name] = value
     return found
-
-
-def _leaves(prefix: str, members: Document) -> Iterator[tuple[str, Any]]:
-    todo = [(prefix, iter(members.items()))]
-    while todo:
-        prefix, rest = todo[-1]
-        for key, value in rest:
-            if type(value) is dict and value:
-                todo.append((f"{prefix}{key}.", iter(value.items())))
-                break
-            yield prefix + key, value
-        else:
-            todo.pop()
 
 
 def to_zds(

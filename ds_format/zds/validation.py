@@ -1,23 +1,31 @@
-"""Validation of a store: all faults of its collections, and of the store as a whole."""
+"""Validation of a store: all faults of its files, of its collections, and of the store as a whole."""
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..base.progress import Advance, Progress
 from ..body.body import Body
-from ..errors import FormatError
-from . import format
-from .checks import LineCheck, Verdict, check_docs, check_index
-from .documents import difference, schema_of
-from .findings import ERROR, WARNING, Finding, Findings, load_object, path_in
-from .json_schemas import json_schema, wrong_values
+from ..errors import DsError, FormatError, UnsupportedError
+from ..kernels.json.values import VALID, check_line
+from ..kernels.zds import lines as kernel
+from ..kernels.zds.zdx import Table
+from . import format, index_bin, manifest
+from .documents import decoder, difference, schema_of
+from .faults import ERROR, LISTED, WARNING, Faults, Finding, Findings, RepeatedKeyError, Silence, load, load_object
 from .line_reader import open_index
-from .manifest import MAX_SIZE
-from .roots import StoreRoot
+from .lines import ODD, LineFault, Scan, all_ids
+from .roots import StoreRoot, lines_of
 from .store_access import open_store, root_of
+
+DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])
+"""Names that no file can have on Windows, with any suffix."""
+LONG = 100_000_000
+"""Maximum bytes of a line that the specification of the format recommends."""
+_COMPACT = b'{"' + format.ID.encode() + b'":"'
 
 
 class Report(NamedTuple):
@@ -72,12 +80,12 @@ def examine(
                 else:
                     findings.add(place.path, f"{name!r:.100} cannot be the name of a collection", collection=name)
             with findings.of(place.path):
-                check_store_file(
+                manifest.check_store_file(
                     place, {key: counts[key].documents if key in counts else None for key in there}, findings
                 )
             _check_others(place, findings)
             for one in place.unused():
-                findings.add(path_in(place, one.name), one.error.message)
+                findings.add(place.path_of(one.name), one.error.message)
         finally:
             place.close()
     return Report(findings.listed(), counts)
@@ -128,7 +136,7 @@ def _check_others(place: StoreRoot, findings: Findings) -> None:
     """Report leftover files, and check that other files of an archive can be read."""
     for name in place.names():
         last = name.rpartition("/")[2]
-        path = path_in(place, name)
+        path = place.path_of(name)
         if last.endswith(".tmp"):
             findings.add(path, "left over from writing that was interrupted", severity=WARNING)
         elif last.startswith(format.TORN):
@@ -170,9 +178,9 @@ def check_collection(place: StoreRoot, name: str, findings: Findings, strict: bo
     DsError, OSError
         If data.jsonl cannot be read completely.
     """
-    manifest = check_manifest(place, name, findings)
+    facts = manifest.check_manifest(place, name, findings)
     data = place.open(format.data_name(name))
-    lines = None if data is None else _check_lines(data, name, manifest, findings, strict, advance)
+    lines = None if data is None else _check_lines(data, name, facts, findings, strict, advance)
     verdict = _check_index(place, name, data, lines, findings)
     if lines is not None and lines.table.n_dead:
         lines.report_superseded(WARNING if verdict.is_sound else ERROR)
@@ -185,15 +193,16 @@ def check_collection(place: StoreRoot, name: str, findings: Findings, strict: bo
     n_only_docs = len(docs) if lines is None else sum(not lines.table.has(id) for id in docs)
     live, superseded = (0, 0) if lines is None else (len(lines.table), lines.table.n_dead)
     documents = live + n_only_docs - (verdict.n_absent if verdict.is_sound else 0)
-    check_count(place, name, manifest, documents, findings)
+    manifest.check_count(place, name, facts, documents, findings)
     return Counts(documents, live, superseded, verdict.n_absent)
 
 
 def _check_lines(
-    data: Body, name: str, manifest: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
+    data: Body, name: str, facts: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
 ) -> LineCheck:
-    lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(manifest))
-    lines.run(advance)
+    lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(facts))
+    advance.total += data.size
+    lines.run(Silence(), advance)
     return lines
 
 
@@ -210,64 +219,9 @@ def _check_index(
     return verdict
 
 
-def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dict[str, Any] | None:
-    """Check manifest.json of a collection, except its counts, and return it, or None if it cannot be used."""
-    manifest = None
-    with findings.of(place.path, collection):
-        file = place.open(format.manifest_name(collection))
-        manifest = None if file is None else load_object(file, findings, collection, MAX_SIZE)
-        if file is not None and manifest is not None:
-            for wrong in _wrong_values(manifest, collection):
-                findings.add(file.name, wrong, collection=collection, severity=WARNING)
-    return manifest
-
-
-def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
-    for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
-        yield f"{key}: {wrong}"
-    listed = manifest.get("collection", collection)
-    if listed != collection:
-        yield f"collection: found {listed!r:.100}, expected {collection!r} as the folder says"
-
-
-def check_count(
-    place: StoreRoot, collection: str, manifest: dict[str, Any] | None, n_documents: int, findings: Findings
-) -> None:
-    """Compare the number of documents in manifest.json with the actual one."""
-    listed = (manifest or {}).get("doc_count", n_documents)
-    file = place.open(format.manifest_name(collection)) if type(listed) is int and listed != n_documents else None
-    if file is not None:
-        message = f"doc_count: found {listed!r:.100}, there are {n_documents}"
-        findings.add(file.name, message, collection=collection, severity=WARNING)
-
-
-def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findings: Findings) -> None:
-    """Check zds.json, and compare its counts with the actual numbers; None if a collection could not be counted."""
-    file = place.open(format.STORE_FILE)
-    entry = None if file is None else load_object(file, findings, None, MAX_SIZE)
-    if file is None or entry is None:
-        return
-    for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
-        severity = ERROR if key == "version" else WARNING
-        findings.add(file.name, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
-    listed = entry.get("collections", {})
-    if not isinstance(listed, dict):
-        return
-    for name, value in listed.items():
-        count = value.get("count") if isinstance(value, dict) else None
-        count = count if type(count) is int else None
-        if name not in n_documents:
-            message = f"there is no collection {name!r:.100}"
-        elif count not in {None, n_documents[name]} and n_documents[name] is not None:
-            message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
-        else:
-            continue
-        findings.add(file.name, message, severity=WARNING, kind="a listed collection")
-
-
-def schema_check(manifest: dict[str, Any] | None) -> Callable[[dict[str, Any]], str | None] | None:
+def schema_check(facts: dict[str, Any] | None) -> Callable[[dict[str, Any]], str | None] | None:
     """Return a function that compares documents with the first one, if the manifest requires one schema."""
-    if not manifest or manifest.get("strict") is not True:
+    if not facts or facts.get("strict") is not True:
         return None
     expected: list[Any] = []
 
@@ -279,3 +233,325 @@ def schema_check(manifest: dict[str, Any] | None) -> Callable[[dict[str, Any]], 
         return wrong and f"breaks the schema of the first document: {wrong}"
 
     return check
+
+
+class LineCheck(Scan):
+    """The check of one data.jsonl.
+
+    Parameters
+    ----------
+    file : Body
+        The file.
+    findings : Findings
+    collection : str
+    strict : bool
+        Also warn of content that is allowed, but not supported by all programs.
+    check_schema : callable, optional
+        Takes a document, and returns a description of the fault in its schema, or None.
+
+    Attributes
+    ----------
+    table : Table
+        The ids, each with the position of its last line.
+    superseded : list of tuple
+        The first lines whose id an earlier line has.
+    """
+
+    def __init__(
+        self,
+        file: Body,
+        findings: Findings,
+        collection: str,
+        *,
+        strict: bool = False,
+        check_schema: Callable[[dict[str, Any]], str | None] | None = None,
+    ):
+        super().__init__(file)
+        self.superseded: list[LineFault] = []
+        self._silent = set() if strict else {kernel.ESCAPED_ID}
+        self._findings, self._collection = findings, collection
+        self._strict, self._check_schema = strict, check_schema
+
+    def report_superseded(self, severity: str) -> None:
+        """Report the lines that are no longer documents, with the numbers of both lines."""
+        numbers = _line_numbers(
+            self._file, sorted(place for fault in self.superseded for place in (fault[1], fault[3]))
+        )
+        for _, offset, _, earlier in self.superseded:
+            message = f"has the id of line {numbers[earlier]}, which is no longer a document"
+            self._add(message, numbers[offset], offset, severity)
+        more = self.table.n_dead - len(self.superseded)
+        if more:
+            self._add(f"{more} more lines have the id of an earlier one", None, None, severity)
+
+    def _add(self, message: str, line: int | None, offset: int | None, severity: str, kind: str | None = None) -> None:
+        self._findings.add(
+            self._file.name,
+            message,
+            collection=self._collection,
+            line=line,
+            offset=offset,
+            severity=severity,
+            kind=kind,
+        )
+
+    def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
+        kind, offset, length, place = fault
+        if kind == kernel.SUPERSEDED:
+            self.superseded += [fault] if len(self.superseded) < LISTED else []
+            return
+        start = offset - base
+        text = data[start : start + length]
+        message = kernel.KINDS[kind]
+        if kind not in kernel.REMARKS and not text.endswith(b"\n"):
+            message, place = f"a torn last line of {length} bytes: {message}", offset
+        elif kind == kernel.UNUSUAL_ID:
+            message = _refusal(text)
+        severity = WARNING if kind in ODD or kind == kernel.ESCAPED_ID else ERROR
+        self._add(message, self._line + data.count(b"\n", 0, start), place, severity, kernel.KINDS[kind])
+
+    def _scanned(self, data: bytes, base: int, left_out: set[int]) -> None:
+        for line, text in enumerate(data.split(b"\n"), self._line):
+            if text and base not in left_out:
+                self._check_document(text.removeprefix(format.BOM), line, base)
+            base += len(text) + 1
+
+    def _check_document(self, text: bytes, line: int, place: int) -> None:
+        if len(text) > LONG:
+            message = f"a line of {len(text)} bytes: other programs may only read lines of at most {LONG}"
+            self._add(message, line, place, WARNING)
+        try:
+            document = load(text)
+        except RepeatedKeyError as repeated:
+            self._add(str(repeated), line, place, ERROR, "a key more than once in one object")
+            return
+        except ValueError:
+            return  # a blank line
+        if self._strict and not text.startswith(_COMPACT):
+            message = f"does not begin with {_COMPACT.decode()}, without which zippy does not write an index"
+            self._add(message, line, place, WARNING, message)
+        wrong = self._check_schema(document) if self._check_schema else None
+        if wrong:
+            self._add(wrong, line, place, WARNING, "breaks the schema")
+
+    def _end(self, faults: Faults) -> None:
+        """Compare the ids with one another. The table is not sorted, which would lose dead entries."""
+        for id in all_ids(self.table):
+            if id.partition(".")[0].lower() in DEVICES or id.endswith("."):
+                self._report_id(id, "no file can have this name on Windows")
+        for id, other in same_but_for_case(self.table):
+            self._report_id(id, f"differs only in upper and lower case from {other!r:.100}")
+
+    def _report_id(self, id: str, kind: str) -> None:
+        span = self.table.span(id)
+        self._add(f"the id {id!r:.100}: {kind}", None, span and span[0], WARNING, kind.partition(" from")[0])
+
+
+def _refusal(text: bytes) -> str:
+    """Return the reason why the id of a line would not be written."""
+    try:
+        format.check_id(load(text.removeprefix(format.BOM))[format.ID])
+    except UnsupportedError as error:
+        return error.message
+    except RepeatedKeyError:
+        pass
+    return kernel.KINDS[kernel.UNUSUAL_ID]
+
+
+def _line_numbers(file: Body, places: list[int]) -> dict[int, int]:
+    """Return the numbers of the lines that begin at the given positions, which must be sorted."""
+    numbers: dict[int, int] = {}
+    base, line = 0, 1
+    for block in file.blocks() if places else ():
+        end, done = base + len(block), 0
+        for place in places[bisect_left(places, base) : bisect_left(places, end)]:
+            line += block.count(b"\n", done, place - base)
+            done = place - base
+            numbers[place] = line
+        line += block.count(b"\n", done)
+        base = end
+    return numbers
+
+
+def same_but_for_case(table: Table) -> Iterator[tuple[str, str]]:
+    """Iterate over pairs of ids that are the same name on file systems that ignore case."""
+    folded: dict[str, str] = {}
+    for id in all_ids(table):
+        lower = id.casefold()
+        if lower != id:
+            other = lower if table.has(lower) else folded.setdefault(lower, id)
+            if other != id:
+                yield id, other
+
+
+class Verdict(NamedTuple):
+    """Result of checking an index.
+
+    Attributes
+    ----------
+    is_sound : bool
+        Whether each of its entries is the position of a line. If so, the ids without an entry are deleted.
+    n_absent : int
+        Number of ids that have a line before the end of the index, but no entry.
+    """
+
+    is_sound: bool = False
+    n_absent: int = 0
+
+
+def check_index(file: Body, data: Body, lines: Table, findings: Findings, collection: str, is_own: bool) -> Verdict:
+    """Compare an index with the lines.
+
+    Parameters
+    ----------
+    file, data : Body
+        index.bin and data.jsonl.
+    lines : Table
+        The ids according to data.jsonl.
+    findings : Findings
+    collection : str
+    is_own : bool
+        Whether a writer set the index aside, because it adds lines.
+    """
+
+    def add(message: str, severity: str, kind: str | None = None) -> None:
+        findings.add(file.name, message, collection=collection, severity=severity, kind=kind)
+
+    try:
+        table = index_bin.decode(file.read(0, file.size), data.size)
+        index_bin.check(table, 0 if is_own else lines.end)
+    except FormatError as error:
+        add(error.message, ERROR)
+        return Verdict()
+    is_sound = True
+    for i in range(table.n):
+        wrong = _wrong(table, i, data, lines)
+        if wrong:
+            is_sound = False
+            add(f"entry {i}: {wrong}", ERROR, "an entry that is not the place of a line")
+    end = table.end + (data.read(table.end, min(1, data.size - table.end)) == b"\n")
+    if is_own:
+        add("was set aside by a writer, which is still writing or was killed", WARNING)
+    elif end < data.size:
+        add(f"is older than data.jsonl: it ends at byte {end} of {data.size}", WARNING)
+    n_absent, first = _absent(table, lines, end)
+    if n_absent and is_sound:
+        more = f" and {n_absent - 1} more" if n_absent > 1 else ""
+        add(f"has no entry for {first!r:.100}{more}, deleted for readers that use it", WARNING)
+    return Verdict(is_sound, n_absent)
+
+
+def _wrong(table: Table, i: int, data: Body, lines: Table) -> str | None:
+    """Return the fault of an entry, or None. It must be the last line of its id before the end of the index."""
+    entry, id = table.entry(i), table.id(i)
+    span = lines.span(id)
+    if entry is None or entry == span:
+        return None
+    if span is None:
+        return f"no line is a document with the id {id!r:.100}"
+    if (entry[0] == span[0] or span[0] >= table.end) and _is_line(data, *entry, id):
+        return None
+    found, expected = (f"bytes {offset} to {offset + length}" for offset, length in (entry, span))
+    return f"found {id!r:.100} at {found}, expected {expected}"
+
+
+def _is_line(data: Body, offset: int, length: int, id: str) -> bool:
+    """Return whether bytes are the whole line of an id, with or without its line feed."""
+    start, stop = max(0, offset - 1), min(data.size, offset + length + 2)
+    piece = data.read(start, stop - start)
+    if offset and piece[:1] != b"\n":
+        return False
+    line, _, _ = piece[offset - start :].partition(b"\n")
+    status = check_line(line)[0]
+    if status != VALID or not len(line.rstrip(b"\r")) <= length <= len(line) + 1:
+        return False
+    try:
+        return bool(load(line).get(format.ID) == id)
+    except RepeatedKeyError:
+        return False
+
+
+def _absent(table: Table, lines: Table, end: int) -> tuple[int, str]:
+    """Return the number of ids that have a line before the end of an index but no entry, and the first of them."""
+    n, first = 0, ""
+    for id in all_ids(lines):
+        span = None if table.has(id) else lines.span(id)
+        if span is not None and span[0] < end:
+            n, first = n + 1, first or id
+    return n, first
+
+
+def check_docs(
+    place: StoreRoot, collection: str, lines: Callable[[str], bytes | None], findings: Findings
+) -> list[str]:
+    """Check the files of the folder `docs`; return the ids of valid ones.
+
+    Parameters
+    ----------
+    place : StoreRoot
+    collection : str
+    lines : callable
+        Takes an id, and returns its line in data.jsonl, or None.
+    findings : Findings
+    """
+    folder = format.docs_name(collection) + "/"
+    found = []
+    for name in place.names(folder):
+        path = place.path_of(name)
+        id = name.removeprefix(folder).removesuffix(format.DOCUMENT_SUFFIX)
+        if name.endswith(".tmp") or format.is_litter(name):
+            continue
+        if not name.endswith(format.DOCUMENT_SUFFIX) or not format.is_document_name(id):
+            findings.add(path, "not the name of a document; it is left out", collection=collection)
+        else:
+            with findings.of(path, collection):
+                file = place.open(name)
+                if file is not None and _check_document(file, id, lines, findings, collection):
+                    found.append(id)
+    _check_order(place, collection, set(found), findings)
+    return found
+
+
+def _check_document(
+    file: Body, id: str, lines: Callable[[str], bytes | None], findings: Findings, collection: str
+) -> bool:
+    document = load_object(file, findings, collection)
+    if document is None:
+        return False
+    if document.get(format.ID, id) != id:
+        message = f"found the {format.ID} {document[format.ID]!r:.100}, expected {id!r} as the name of the file says"
+        findings.add(file.name, message, collection=collection)
+    line = lines(id)
+    if line is not None and _differ({format.ID: id, **document}, line):
+        message = f"differs from the document {id!r} in {format.DATA}, which counts"
+        findings.add(file.name, message, collection=collection, severity=WARNING)
+    return True
+
+
+def _differ(document: dict[str, Any], line: bytes) -> bool:
+    try:
+        return document != decoder.one(line)
+    except DsError:
+        return True
+
+
+def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Findings) -> None:
+    """Check the list of ids that zippy writes. It is only used for their order."""
+    file = place.open(format.order_name(collection))
+    if file is None:
+        return
+    listed = lines_of(file)
+    for number, id in enumerate(listed, 1):
+        if not format.is_document_name(id):
+            message, severity = f"{id!r:.100} is not an id", ERROR
+        elif id not in ids:
+            message, severity = f"there is no document {id!r:.100}", WARNING
+        else:
+            continue
+        findings.add(
+            file.name, message, collection=collection, line=number, severity=severity, kind=f"an id of {format.ORDER}"
+        )
+    missing = ids.difference(listed)
+    if missing:
+        message = f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more"
+        findings.add(file.name, message, collection=collection, severity=WARNING)

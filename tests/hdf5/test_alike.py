@@ -11,7 +11,7 @@ import pytest
 
 from ds_format.body.body import open_body
 from ds_format.hdf5 import HDF5Dataset, read_file
-from ds_format.kernels.hdf5.alike import are_alike
+from ds_format.kernels.hdf5.segments import are_alike
 
 Datasets = list[HDF5Dataset]
 

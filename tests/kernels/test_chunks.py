@@ -11,8 +11,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from ds_format.kernels.common.checksums import fletcher32
-from ds_format.kernels.hdf5.chunks import unshuffle
-from ds_format.kernels.hdf5.large import put_chunks
+from ds_format.kernels.hdf5.chunks import put_chunks, unshuffle
 
 from .. import oracles
 from .inputs import at_any_address

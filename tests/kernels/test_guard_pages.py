@@ -29,8 +29,7 @@ from ds_format.hdf5.records import (
 )
 from ds_format.kernels.common.checksums import fletcher32
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, unpack_bits
-from ds_format.kernels.hdf5.chunks import unshuffle
-from ds_format.kernels.hdf5.large import put_chunks
+from ds_format.kernels.hdf5.chunks import put_chunks, unshuffle
 from ds_format.kernels.hdf5.objects import Parser
 from ds_format.kernels.hdf5.small import SmallArray
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.json.check import (
+from ds_format.kernels.json.values import (
     CARRIAGE_RETURN,
     FAULTS,
     ID_ESCAPED,

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.json.check import VALID, check_line
-from ds_format.kernels.json.values import MAX_DEPTH, dumps
+from ds_format.kernels.json.values import MAX_DEPTH, VALID, check_line, dumps
 from ds_format.kernels.zds.lines import Encoder, add_lines
 from ds_format.kernels.zds.zdx import Table
 

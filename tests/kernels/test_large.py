@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.hdf5.large import put_chunks
+from ds_format.kernels.hdf5.chunks import put_chunks
 
 from .. import oracles
 from .chunks import CHUNKS, VALUES, payloads, repeated, skewed, strategies, streams

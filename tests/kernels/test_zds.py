@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ds_format.kernels.json.check import FAULTS
+from ds_format.kernels.json.values import FAULTS
 from ds_format.kernels.zds import zdx_text
 from ds_format.kernels.zds.lines import KINDS, REMARKS, add_lines
 from ds_format.kernels.zds.zdx import Table

@@ -15,7 +15,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.zds import ZDataset, ZDSStore, ZIterableDataset, list_collections, pack, validate
-from ds_format.zds.elsewhere import FolderElsewhere
+from ds_format.zds.roots import FolderElsewhere
 
 from .server import Server
 

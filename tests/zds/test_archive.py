@@ -14,8 +14,7 @@ import pytest
 from ds_format.body.body import Body
 from ds_format.errors import DsError, FormatError, IntegrityError, TruncatedError, UnsafeError
 from ds_format.zds import members
-from ds_format.zds.archive import Archive
-from ds_format.zds.roots import StoreRoot
+from ds_format.zds.roots import Archive, StoreRoot
 
 from . import golden, zips
 from .zips import DATA, LINES

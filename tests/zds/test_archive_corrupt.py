@@ -11,9 +11,9 @@ from typing import IO, Any, cast
 import pytest
 
 from ds_format.errors import DsError, FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
-from ds_format.zds.archive import Archive
 from ds_format.zds.archiving import unpack
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.roots import Archive
 
 from . import golden, zips
 from .zips import DATA, END, ENTRY, LINES, LOCAL, holding, make, patch, patched

@@ -17,9 +17,9 @@ from hypothesis import given, settings, strategies as st
 
 from ds_format.errors import FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds import archiving
-from ds_format.zds.archive import Archive
 from ds_format.zds.archiving import pack, unpack
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.roots import Archive
 
 from . import golden, zips
 from .zips import DATA, LINES

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from ds_format.errors import DriverError, MissingError, UnsupportedError
 from ds_format.zds import arrow_columns
-from ds_format.zds.arrow_columns import MAX_DEPTH, MAX_MEMBERS, ROWS, Columns, arrow_stream
+from ds_format.zds.arrow_columns import MAX_DEPTH, MAX_MEMBERS, ROWS, Columns
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.tables import from_arrow, to_arrow
@@ -207,7 +207,7 @@ def test_new_fields_are_not_lost_silently() -> None:
 def test_a_stream_can_be_read_again_and_again(tmp_path: Path) -> None:
     with ZDSStore.open(made(tmp_path / "s", [{"_id": "a", "x": 1}])) as store:
         for _ in range(2):
-            table = pa.RecordBatchReader._import_from_c_capsule(arrow_stream(store)).read_all()
+            table = pa.RecordBatchReader._import_from_c_capsule(store.__arrow_c_stream__()).read_all()
             assert table.to_pydict() == {"_id": ["a"], "x": [1]}
         wider = pa.schema([("_id", pa.string()), ("x", pa.float64())])
         assert pa.RecordBatchReader.from_stream(store, wider).read_all().schema == wider

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from ds_format.errors import DsError
-from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.findings import ERROR, WARNING, Finding
+from ds_format.zds.faults import ERROR, WARNING, Finding, ZdsWarning
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import validate
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ds_format.zds import docs
-from ds_format.zds.archive import Archive
+from ds_format.zds.docs import DocFiles
 from ds_format.zds.faults import Faults, ZdsWarning
-from ds_format.zds.roots import Folder, StoreRoot
+from ds_format.zds.roots import Archive, Folder, StoreRoot
 
 from . import golden
 
@@ -32,12 +31,16 @@ def zipped(root: Path) -> Archive:
     return Archive(path)
 
 
+def names(place: StoreRoot, faults: Faults) -> list[str]:
+    return list(DocFiles(place, "train", faults).names)
+
+
 def served(place: StoreRoot, faults: Faults) -> dict[str, Any]:
     """Return all documents of `train` that are readable, without their ids."""
     found = {}
-    for id in docs.list_ids(place, "train", faults):
+    for id in names(place, faults):
         try:
-            document = docs.read(place, "train", id, faults)
+            document = DocFiles(place, "train", faults).get(id)
         except FormatError as error:
             faults.report(str(error.path), error.message)
             continue
@@ -53,7 +56,7 @@ def test_golden_stores(name: str, kind: str, tmp_path: Path) -> None:
     place = Folder(root) if kind == "folder" else zipped(root)
     wanted = golden.expected(name)["collections"]["train"]
     assert served(place, STRICT) == wanted["docs"]
-    assert sorted(docs.list_ids(place, "train", STRICT)) == sorted(wanted["ids"])
+    assert sorted(names(place, STRICT)) == sorted(wanted["ids"])
 
 
 # what is said of each golden store, at least one word of each warning
@@ -98,16 +101,15 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a link"):
         served(place, STRICT)
     for use in (
-        lambda: docs.read(place, "train", "link", LENIENT),
-        lambda: docs.write(place, "train", "link", {}),
-        lambda: docs.delete(place, "train", "link"),
+        lambda: DocFiles(place, "train", LENIENT).get("link"),
+        lambda: DocFiles(place, "train", STRICT).put("link", {}),
     ):
         with pytest.raises(UnsafeError, match="a link"):
             use()
     (root / DOCS).rename(tmp_path / "elsewhere")
     (root / DOCS).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UnsafeError, match="a link"):
-        docs.write(Folder(root), "train", "b", {})
+        DocFiles(Folder(root), "train", STRICT).put("b", {})
     assert sorted(one.name for one in (tmp_path / "elsewhere").iterdir()) == ["a.json", "link.json"]
 
 
@@ -122,20 +124,20 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 )
 def test_order(order: bytes, ids: list[str], tmp_path: Path) -> None:
     files = {f"{DOCS}/{id}.json": b"{}" for id in "abc"} | {ORDER: order}
-    assert docs.list_ids(Folder(golden.write(tmp_path / "store", files)), "train", STRICT) == ids
+    assert names(Folder(golden.write(tmp_path / "store", files)), STRICT) == ids
 
 
 def test_order_that_is_no_text(tmp_path: Path) -> None:
     root = golden.write(tmp_path / "store", {f"{DOCS}/a.json": b"{}", ORDER: b"\xff\xfe\n" * 30})
     with pytest.warns(ZdsWarning) as caught:
-        assert docs.list_ids(Folder(root), "train", LENIENT) == ["a"]
+        assert names(Folder(root), LENIENT) == ["a"]
     assert "cannot be the id" in str(caught[0].message)
 
 
 def test_many_odd_names_are_few_warnings(tmp_path: Path) -> None:
     root = golden.write(tmp_path / "store", {f"{DOCS}/odd {i}": b"" for i in range(25)} | {f"{DOCS}/.DS_Store": b""})
     with pytest.warns(ZdsWarning) as caught:
-        assert docs.list_ids(Folder(root), "train", LENIENT) == []
+        assert names(Folder(root), LENIENT) == []
     assert len(caught) == 11
     assert "15 more names left out" in str(caught[-1].message)
 
@@ -144,15 +146,15 @@ def test_reading(tmp_path: Path) -> None:
     files = {"a": b'{\n  "n": 18446744073709551616\n}\n', "b": b'{"x":1,"_id":"b"}', "bom": b'\xef\xbb\xbf{"x":1}'}
     root = golden.write(tmp_path / "store", {f"{DOCS}/{id}.json": text for id, text in files.items()})
     place = Folder(root)
-    assert list((docs.read(place, "train", "a", STRICT) or {}).items()) == [("_id", "a"), ("n", 1 << 64)]
-    assert list(docs.read(place, "train", "b", STRICT) or {}) == ["x", "_id"]
+    assert list((DocFiles(place, "train", STRICT).get("a") or {}).items()) == [("_id", "a"), ("n", 1 << 64)]
+    assert list(DocFiles(place, "train", STRICT).get("b") or {}) == ["x", "_id"]
     with pytest.warns(ZdsWarning, match="byte order mark"):
-        assert docs.read(place, "train", "bom", LENIENT) == {"_id": "bom", "x": 1}
+        assert DocFiles(place, "train", LENIENT).get("bom") == {"_id": "bom", "x": 1}
     for id in ("absent", "../a", "", ".a", "a" * 251, "é"):
-        assert docs.read(place, "train", id, STRICT) is None
+        assert DocFiles(place, "train", STRICT).get(id) is None
     for collection in ("../train", "", "a/b"):
         with pytest.raises(UnsupportedError, match="name of a collection"):
-            docs.read(place, collection, "a", STRICT)
+            DocFiles(place, collection, STRICT).get("a")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_reading(tmp_path: Path) -> None:
 def test_what_is_no_document(text: bytes, tmp_path: Path) -> None:
     place = Folder(golden.write(tmp_path / "store", {f"{DOCS}/a.json": text}))
     with pytest.raises(FormatError, match=r"docs/a\.json: "):
-        docs.read(place, "train", "a", LENIENT)
+        DocFiles(place, "train", LENIENT).get("a")
 
 
 def test_files_that_become_shorter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,29 +176,33 @@ def test_files_that_become_shorter(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             return file
 
     with pytest.raises(TruncatedError, match=r"a\.json: the file ends at byte 5"):
-        docs.read(Slow(root), "train", "a", LENIENT)
+        DocFiles(Slow(root), "train", LENIENT).get("a")
 
 
 def test_writing(tmp_path: Path) -> None:
     place = Folder(tmp_path / "store")
     path = tmp_path / "store" / DOCS / "a.json"
     for durable, x in ((False, 1), (True, 2)):
-        docs.write(place, "train", "a", {"x": x, "ü": None}, durable=durable)
+        DocFiles(place, "train", STRICT).put("a", {"x": x, "ü": None}, durable=durable)
         assert path.read_text("utf-8") == f'{{"_id":"a","x":{x},"ü":null}}\n'
         assert [one.name for one in path.parent.iterdir()] == ["a.json"]
-    document = docs.read(place, "train", "a", STRICT)
+    document = DocFiles(place, "train", STRICT).get("a")
     assert document is not None
-    docs.write(place, "train", "a", document)
-    assert docs.read(place, "train", "a", STRICT) == document
-    docs.write(place, "train", "a" * 250, {})
-    assert docs.list_ids(place, "train", STRICT) == ["a", "a" * 250]
-    assert [docs.delete(place, "train", id, durable=True) for id in ("a", "a", "../a")] == [True, False, False]
+    DocFiles(place, "train", STRICT).put("a", document)
+    assert DocFiles(place, "train", STRICT).get("a") == document
+    DocFiles(place, "train", STRICT).put("a" * 250, {})
+    assert names(place, STRICT) == ["a", "a" * 250]
+    assert [DocFiles(place, "train", STRICT).discard(id, durable=True) for id in ("a", "a", "../a")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("id", ["", "../x", "a/b", ".a", "a..b", "é", "a" * 251, "a\0b", "a b"])
 def test_ids_that_cannot_be_written(id: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="cannot be the name of a file"):
-        docs.write(Folder(tmp_path / "store"), "train", id, {})
+        DocFiles(Folder(tmp_path / "store"), "train", STRICT).put(id, {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -204,16 +210,16 @@ def test_ids_that_cannot_be_written(id: str, tmp_path: Path) -> None:
     "document", [{"_id": "b"}, {"_id": None}, {"x": float("nan")}, {"x": "\ud800"}, {"x": {1}}, {1: 2}, [1]]
 )
 def test_documents_that_cannot_be_written(document: Any, tmp_path: Path) -> None:
-    docs.write(Folder(tmp_path / "store"), "train", "a", {"x": 1})
+    DocFiles(Folder(tmp_path / "store"), "train", STRICT).put("a", {"x": 1})
     with pytest.raises(UnsupportedError):
-        docs.write(Folder(tmp_path / "store"), "train", "a", document)
+        DocFiles(Folder(tmp_path / "store"), "train", STRICT).put("a", document)
     assert served(Folder(tmp_path / "store"), STRICT) == {"a": {"x": 1}}
 
 
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "store" / DOCS / "a.json").mkdir(parents=True)
     with pytest.raises(FormatError, match=r"a\.json: a folder, expected a file"):
-        docs.write(Folder(tmp_path / "store"), "train", "a", {})
+        DocFiles(Folder(tmp_path / "store"), "train", STRICT).put("a", {})
 
 
 VALUES: Any = st.recursive(
@@ -226,5 +232,5 @@ VALUES: Any = st.recursive(
 @given(st.dictionaries(st.text().filter(lambda key: key != "_id"), VALUES, max_size=4))
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]) -> None:
     place = Folder(tmp_path_factory.getbasetemp() / "round")
-    docs.write(place, "train", "a", document)
-    assert docs.read(place, "train", "a", STRICT) == {"_id": "a", **document}
+    DocFiles(place, "train", STRICT).put("a", document)
+    assert DocFiles(place, "train", STRICT).get("a") == {"_id": "a", **document}

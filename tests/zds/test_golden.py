@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.findings import ERROR
+from ds_format.zds.faults import ERROR, ZdsWarning
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import examine
 

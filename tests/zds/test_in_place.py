@@ -14,7 +14,7 @@ import pytest
 
 from ds_format.body.body import PIECE_SIZE
 from ds_format.zds import ZDSStore, pack
-from ds_format.zds.members import DeflatedMember, StoredMember
+from ds_format.zds.members import BytesBody, DeflatedMember
 
 from . import golden
 
@@ -34,20 +34,20 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the bytes of data.jsonl that are read of a member, but not by the short way."""
     found: list[int] = []
 
-    read, blocks = StoredMember.read, StoredMember.blocks
+    read, blocks = BytesBody.read, BytesBody.blocks
 
-    def watched_read(member: StoredMember, offset: int, size: int) -> bytes:
+    def watched_read(member: BytesBody, offset: int, size: int) -> bytes:
         if member.name.endswith("data.jsonl"):
             found.append(size)
         return read(member, offset, size)
 
-    def watched_blocks(member: StoredMember, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
+    def watched_blocks(member: BytesBody, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         if member.name.endswith("data.jsonl"):
             found.append(member.size - offset)
         return blocks(member, offset, size)
 
-    monkeypatch.setattr(StoredMember, "read", watched_read)
-    monkeypatch.setattr(StoredMember, "blocks", watched_blocks)
+    monkeypatch.setattr(BytesBody, "read", watched_read)
+    monkeypatch.setattr(BytesBody, "blocks", watched_blocks)
     return found
 
 

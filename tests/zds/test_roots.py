@@ -9,7 +9,8 @@ import pytest
 
 from ds_format.body.body import Body
 from ds_format.errors import FormatError, TruncatedError, UnsafeError
-from ds_format.zds.roots import Folder, StoreRoot, name_parts
+from ds_format.zds.format import name_parts
+from ds_format.zds.roots import Folder, StoreRoot
 
 from . import golden
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from ds_format.errors import FormatError, UnsupportedError
-from ds_format.zds import checks, findings, pack
-from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.findings import ERROR, WARNING
+from ds_format.zds import faults, pack, validation
+from ds_format.zds.faults import ERROR, WARNING, ZdsWarning
 from ds_format.zds.reindexing import reindex
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import Counts, examine, validate
@@ -92,10 +91,10 @@ def test_one_collection(tmp_path: Path) -> None:
 
 
 def test_many_problems_of_a_kind_are_counted(tmp_path: Path) -> None:
-    n = findings.SHOWN + 50
+    n = faults.LISTED + 50
     root = golden.write(tmp_path / "s", {DATA: b"no\n" * n + golden.line("a", x=1) * n})
     found = validate(root)
-    assert len(found) == 2 * (findings.SHOWN + 1)
+    assert len(found) == 2 * (faults.LISTED + 1)
     assert sum("50 more times" in problem.message or "49 more lines" in problem.message for problem in found) == 2
 
 
@@ -301,10 +300,10 @@ def test_ids_that_are_read_and_not_written(tmp_path: Path) -> None:
 
 
 def test_lines_longer_than_the_specification_recommends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert checks.LONG == 100_000_000
+    assert validation.LONG == 100_000_000
     root = golden.write(tmp_path / "s", {DATA: golden.line("a", x=1) + golden.line("b", x="y" * 100)})
     assert not any("bytes: other programs" in message for _, _, message in told(root))
-    monkeypatch.setattr(checks, "LONG", 100)
+    monkeypatch.setattr(validation, "LONG", 100)
     size = len(golden.line("b", x="y" * 100)) - 1
     [found] = [each for each in told(root) if "bytes: other programs" in each[2]]
     assert found == (WARNING, 2, f"a line of {size} bytes: other programs may only read lines of at most 100")

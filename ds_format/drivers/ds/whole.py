@@ -230,7 +230,7 @@ def _blocks(spans: list[tuple[int, int, int]], gap: int) -> Iterator[tuple[int, 
 
 def _unpack(dataset: Dataset, unpack: bool | None) -> None:
     if unpack is None:
-        from ...kernels.common.packing import unpack_usual
+        from ...kernels.common.masked import unpack_usual
 
         if unpack_usual(dataset, dataset["."]):
             return

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from ...base.text import on_one_line, unescape
 from ...body import Address, path_text
-from ...body.body import Body, FileBody, open_whole
-from ...datadings import format, index_files
+from ...body.body import Body, FileBody
+from ...datadings import format
 from ...datadings.claim import Claim
-from ...datadings.dataset_files import current_name, load_if
+from ...datadings.dataset_files import current_name, load_sums
 from ...datadings.writer import RawWriter
 from ...dataset import META
 from ...errors import DsError, FormatError
@@ -224,20 +224,7 @@ def find_file(path: str | Address, n: int, size: int) -> Sidecar | None:
     except FileNotFoundError:
         return None
 
-    def digest() -> str | None:
-        sums = _sums(path.sibling(format.MD5)) if isinstance(path, Address) else load_if(current_name(path, format.MD5))
-        return index_files.decode_sums(sums or b"").digests.get(os.path.basename(name))
-
-    return _open(source, n, size, "md5", digest, name)
-
-
-def _sums(address: Address) -> bytes | None:
-    """Return the bytes of a file of checksums, or None if there is none."""
-    try:
-        file = open_whole(address)
-    except FileNotFoundError:
-        return None
-    return bytes(file.read(0, file.size))
+    return _open(source, n, size, "md5", lambda: load_sums(path).get(os.path.basename(name)), name)
 
 
 def prepare_file(claim: Claim, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> None:

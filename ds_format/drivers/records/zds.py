@@ -33,6 +33,7 @@ from ...dataset import META, dims
 from ...errors import DsError, FormatError, MissingError, UnsupportedError
 from ...zds import reindexing
 from ...zds.archiving import pack
+from ...zds.documents import leaves_of
 from ...zds.faults import message_at
 from ...zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id, data_name, is_name
 from ...zds.roots import StoreRoot
@@ -257,7 +258,7 @@ class DocumentRecords:
         is_numbered = True
         for number, document in enumerate(self._store.scan()):
             is_numbered = is_numbered and document[ID] == str(number)
-            for path, value in leaves_of(document):
+            for path, value in leaves_of(document, MAX_DEPTH):
                 if len(path) > 1:
                     objects.update(path[:depth] for depth in range(1, len(path)))
                 if value == {}:
@@ -468,16 +469,6 @@ def find_value(document: Any, path: Path) -> Any:
     for key in path:
         document = document.get(key) if type(document) is dict else None
     return document
-
-
-def leaves_of(document: dict[str, Any], start: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the paths and values of a document, without objects that have members."""
-    for key, value in document.items():
-        path = (*start, key)
-        if type(value) is dict and value and len(path) < MAX_DEPTH:
-            yield from leaves_of(value, path)
-        else:
-            yield path, value
 
 
 create = DocumentSink

@@ -14,8 +14,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from .filling cimport empty
-from .masked cimport masked_array
-from .packing cimport unpacked_array
+from .masked cimport masked_array, unpacked_array
 
 cnp.import_array()
 

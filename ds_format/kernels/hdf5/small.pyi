@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -35,3 +36,10 @@ def read_small(
     requests: list[Any],
     masked: bool,
 ) -> tuple[list[Any], list[int]]: ...
+def read_strings(
+    segments: list[tuple[int, Any]],
+    file_size: int,
+    references: Buffer | NDArray[Any],
+    as_text: bool,
+    unusual: Callable[[str], Exception],
+) -> tuple[str, ...] | tuple[bytes, ...] | list[tuple[int, int]]: ...

@@ -11,7 +11,7 @@ from libc.string cimport memchr
 from posix.unistd cimport pread
 
 from .entries cimport Entry
-from ..json.check cimport has_big_number
+from ..json.values cimport has_big_number
 from .zdx cimport Table
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final, Self, final
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-from ..json.check import FAULTS as FAULTS
+from ..json.values import FAULTS as FAULTS
 from .zdx import Table
 
 _Buffer = Buffer | NDArray[Any]

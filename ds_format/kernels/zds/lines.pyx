@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from ..common.output cimport Output, grow
-from ..json.check cimport begin, check_next
+from ..json.values cimport begin, check_next
 from ..json.scan cimport (
     BLANK as BLANK_LINE, CR, ID_ESCAPED, ID_FOUND, ID_STRING, ID_TWICE as TWICE, NUMBER_RANGE as RANGE, VALID,
     Checked, Scan
@@ -20,7 +20,7 @@ from ..json.values cimport put_items
 from .entries cimport MAX_ID_SIZE, Entry, usual_id
 from .zdx cimport Table, tag_of
 
-from ..json.check import FAULTS
+from ..json.values import FAULTS
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object text) noexcept

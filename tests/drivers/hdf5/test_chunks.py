@@ -17,7 +17,7 @@ import ds_format as ds
 from ds_format.body.body import FileBody
 from ds_format.codec import filters, slab_reading
 from ds_format.errors import DsError, FormatError, TruncatedError
-from ds_format.kernels.hdf5 import large
+from ds_format.kernels.hdf5 import chunks
 
 from ..chunks import assert_same, both, change, numbers, whole
 
@@ -169,7 +169,7 @@ def test_large_chunks_are_in_memory_one_by_one(path: Path, monkeypatch: pytest.M
 
     def put_chunks(*args: Any) -> tuple[int, bool]:
         threads.add(threading.get_ident())
-        return large.put_chunks(*args)
+        return chunks.put_chunks(*args)
 
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")

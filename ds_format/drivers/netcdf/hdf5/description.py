@@ -24,7 +24,7 @@ from .... import hdf5
 from ....base.dtypes import TYPE_OF_CODE, np
 from ....errors import FormatError, NotInHeaderError
 from ....hdf5 import HDF5Attribute, HDF5Dataset, HDF5File, HDF5Filter, HDF5Type, Unusual
-from ....kernels.hdf5.alike import are_alike
+from ....kernels.hdf5.segments import are_alike
 from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
 from ...library.catalog import DescribedFile, DescribedGroup, DescribedVariable, split
 from ..format import CDF5_CODES, DEFAULT_FORMAT, MAX_NAME_SIZE, RESERVED

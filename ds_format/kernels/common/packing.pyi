@@ -1,6 +1,0 @@
-from typing import Any, Final
-
-__pyx_capi__: Final[dict[str, object]]
-
-def linear(data: Any, scale: Any, offset: Any) -> Any: ...
-def unpack_usual(dataset: dict[str, Any], meta: dict[str, Any]) -> bool: ...

@@ -1,3 +1,0 @@
-from typing import Any
-
-def are_alike(datasets: list[Any], known: list[Any]) -> bool: ...

@@ -1,3 +1,0 @@
-from typing import Any
-
-def check_unread(segments: list[tuple[int, Any]], file_size: int, addresses: list[int], unusual: Any) -> Any: ...
