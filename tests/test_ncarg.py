@@ -46,7 +46,7 @@ def test_a_real_file_comes_back(path: Path, tmp_path: Path) -> None:
     assert differences(path, tmp_path / "back.nc") == []
 
 
-@pytest.mark.parametrize("suffix", [".h5", ".json"])
+@pytest.mark.parametrize("suffix", [".h5", ".json", ".zarr"])
 @pytest.mark.parametrize("path", SMALL, ids=name_of)
 def test_a_real_file_goes_through_other_formats(path: Path, suffix: str, tmp_path: Path) -> None:
     source = linked(path, tmp_path)

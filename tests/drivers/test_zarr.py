@@ -260,6 +260,14 @@ def test_names_that_arrays_cannot_have(tmp_path: Path) -> None:
     assert {name: int(found[name][0]) for name in data} == {name: int(array[0]) for name, array in data.items()}
 
 
+def test_names_of_attributes(tmp_path: Path) -> None:
+    names = [".hidden", "\\back", "g/a", "g/.b", "none/a", "ds_format", "_FillValue", "_ARRAY_DIMENSIONS", ""]
+    entry = {ds.escape(name): name for name in names}
+    ds.write(tmp_path / "a.zarr", {"g/x": 1, ".": {"g/x": entry, ".": entry}})
+    found = ds.read(tmp_path / "a.zarr")
+    assert ds.attrs(found, "g/x") == ds.attrs(found) == {name: name for name in names}
+
+
 def test_only_a_store_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.zarr"
     path.mkdir()

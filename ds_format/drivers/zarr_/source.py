@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from zarr.core.dtype import VariableLengthBytes
 
 from ...base.dtypes import PACKED, TYPE_OF_CODE, TYPES
-from ...base.text import escape
+from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.stamp import watched, watched_blocks
 from ...errors import UnsupportedError
@@ -77,7 +77,9 @@ class ZarrSource(Reopened, Reading):
                 entry, marker = shown_attributes(entries[name], None)
                 order += names(marker, "order")
                 prefix = f"{name}/" if name else ""
-                of_dataset |= {key if key[:1] == "." else escape(prefix + key): value for key, value in entry.items()}
+                of_dataset |= {
+                    key if key[:1] == "." else escape(prefix + unescape(key)): value for key, value in entry.items()
+                }
         for name in dict.fromkeys(each for each in (*order, *arrays) if each in arrays):
             try:
                 with guarded(self._path, name):
