@@ -29,6 +29,7 @@ from ds_format.drivers.ds import whole
 from ds_format.errors import DsError
 from tests.headers.corpus import File, families
 from tests.headers.mutations import mutated
+from tests.same import same_dataset
 
 Meta = dict[str, Any]
 LONGEST = 20_000
@@ -92,7 +93,7 @@ def reason(read: Callable[[], object]) -> str:
     return ""
 
 
-def same_dataset(left: Dataset, right: Dataset) -> bool:
+def identical(left: Dataset, right: Dataset) -> bool:
     """Whether all data and metadata are the same, in the same order."""
     return list(left) == list(right) and list(left["."]) == list(right["."]) and same_dataset(left, right)
 
@@ -182,7 +183,7 @@ class Reader:
         wrong = reason(lambda: whole._complete(expected, content, None, None, [], keys, False, False, None, share))
         if error.replace(f"{PATH}: ", "", 1) != wrong:
             raise self._difference(f"file: {error or 'no error'}, expected {wrong or 'no error'}")
-        if not error and not same_dataset(read, expected):
+        if not error and not identical(read, expected):
             raise self._difference(f"file: found {read}, expected {expected}")
 
     def _difference(self, what: str) -> DifferenceError:

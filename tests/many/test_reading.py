@@ -228,3 +228,12 @@ def test_a_script_that_reads_a_folder_is_run_once(paths: list[Path], tmp_path: P
     )
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
     assert int(done.stdout) > 1
+
+
+@pytest.mark.filterwarnings("ignore::ds_format.DsWarning")
+def test_a_variable_that_does_not_grow_has_the_attributes_of_the_first_file(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{i}.ds" for i in range(3)]
+    for path, factor in zip(paths, (0.5, 2.0, 2.0), strict=True):
+        entries = {"x": {".dims": ["t"]}, "y": {".dims": ["k"], "scale_factor": factor}}
+        ds.write(path, {"x": [1.0], "y": np.array([1, 2], "i2"), ".": entries})
+    assert ds.read_many(paths, dim="t")["."]["y"]["scale_factor"] == 0.5
