@@ -1,7 +1,7 @@
 """The root of a store: a folder, or an archive of one, also at an address. All open files by name.
 
 A name is the path of a file below the root, with forward slashes: `collections/train/meta/data.jsonl`. Nothing here
-writes. Modules for archives are imported only for archives.
+writes. Modules for ZIP are imported only for archives and addresses.
 """
 
 from __future__ import annotations
