@@ -268,6 +268,12 @@ def test_names_of_attributes(tmp_path: Path) -> None:
     assert ds.attrs(found, "g/x") == ds.attrs(found) == {name: name for name in names}
 
 
+def test_a_variable_without_data_keeps_its_dimensions(tmp_path: Path) -> None:
+    ds.write(tmp_path / "a.zarr", {"x": None, ".": {"x": {".dims": ["i"], "units": "m"}}})
+    found = ds.read(tmp_path / "a.zarr")
+    assert found["x"] is None and found["."]["x"] == {".dims": ["i"], ".size": None, ".type": None, "units": "m"}
+
+
 def test_only_a_store_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.zarr"
     path.mkdir()

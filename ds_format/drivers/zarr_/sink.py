@@ -95,12 +95,15 @@ class ZarrSink(FolderSink):
         self._compressors = _codec_of(compression, level)
         self._chunks, self._shards = chunks or {}, shards or {}
         keys = [key for key in meta if key != META]
-        self._dims = {key: tuple(dims(key, meta[key], len(meta[key].get(".size") or ()))) for key in keys}
+        sizes = {key: meta[key].get(".size") for key in keys}
+        self._dims = {
+            key: () if size is None else tuple(dims(key, meta[key], len(size))) for key, size in sizes.items()
+        }
         _check_lengths(self._chunks, self._shards, {dim for each in self._dims.values() for dim in each})
         self._places = _places(keys)
         groups = groups_of(self._places.values(), ())
         self._given = {self._places[key]: _short_names(self._places[key], self._dims[key]) for key in keys}
-        self._names = DimensionNames(self._given, {self._places[key]: _shape_of(meta[key]) for key in keys})
+        self._names = DimensionNames(self._given, {self._places[key]: size or () for key, size in sizes.items()})
         attributes = _by_group(meta.get(META, {}), groups, self.path)
         attributes[""].setdefault(MARKER, {})["order"] = [*self._places.values()]
         try:
@@ -289,10 +292,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _shape_of(entry: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(entry.get(".size") or ())
 
 
 def _codec_of(compression: Any, level: int | None) -> Any:
