@@ -59,7 +59,7 @@ def test_the_table_has_the_options_of_each_driver(format: str) -> None:
         pytest.importorskip("h5py")
     driver = drivers.FORMATS[format]
     parameters = inspect.signature(drivers.load(driver).create).parameters.values()
-    coded = drivers.TIMES | drivers.TEXT_TIMES
+    coded = drivers.TIMES | drivers.TEXT_TIMES | drivers.CODED
     assert {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} == driver.creation - coded
     assert [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY] == ["path", "meta"]
 

@@ -179,11 +179,6 @@ ALLOWED = (
         lambda one, stored: one.reader == "to_xarray" and one.aspect in SHOWN,
     ),
     Allowed(
-        "xarray.md",
-        "The ds format has no complex numbers and no float16.",
-        lambda one, stored: one.reader == "to_xarray" and "found float16" in repr(one.found),
-    ),
-    Allowed(
         "netcdf.md",
         'structured arrays by `ds.read`, `ds.open` and `engine="ds"`',
         lambda one, stored: stored.kind == "compound" and one.reader.startswith(("read_many", "cat")),

@@ -188,7 +188,7 @@ class TestTypes:
         assert arrays["x"] is None
         assert meta["x"] == {".dims": ["t"], ".type": "int8", ".size": None, ".missing": False, "a": 1}
 
-    @pytest.mark.parametrize("dtype", ["c8", "c16", "f2"])
+    @pytest.mark.parametrize("dtype", ["c8", "c16"])
     @pytest.mark.parametrize("chunked", [False, True])
     def test_what_ds_does_not_have_is_refused(self, dtype: str, chunked: bool) -> None:
         dataset = xr.Dataset({"x": ("t", np.zeros(2, dtype))})

@@ -79,7 +79,6 @@ def test_dates_are_numbers_with_units(unit: str, tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "complex": (np.zeros(2, "c8"), "dtype: found complex64"),
-    "half": (np.zeros(2, "f2"), "dtype: found float16"),
     "fields": (np.zeros(2, "i4,f4"), "dtype: found"),
     "months": (np.array(["2000-01"], "M8[M]"), r"dtype: found datetime64\[M\]"),
     "steps": (np.array([1], "M8[5s]"), r"dtype: found datetime64\[5s\]"),

@@ -101,7 +101,7 @@ def test_no_target_takes_them(path: Path, tmp_path: Path, suffix: str) -> None:
     with pytest.raises(ds.UnsupportedError, match=f"{REFUSED}; `--skip-unsupported` leaves it out"):
         ds.convert(path, target, ["g/rows", "number"])
     with pytest.raises(
-        ds.UnsupportedError, match=rf'b.{suffix}: variable "g/rows": dtype: found fields a, b, expected float32'
+        ds.UnsupportedError, match=rf'b.{suffix}: variable "g/rows": dtype: found fields a, b, expected float16'
     ):
         ds.write(target, ds.read(path, ["g/rows", "number"]))
     assert not target.exists()
