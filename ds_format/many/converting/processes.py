@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -165,7 +166,9 @@ class Worker(Opened):
                 program: dict[str, Any] = {"args": (theirs, settings), "kwargs": {"is_copy": True}, "daemon": True}
                 self.process: Any = multiprocessing.get_context("fork").Process(target=serve, **program)
                 with contextlib.suppress(OSError):
-                    self.process.start()
+                    with warnings.catch_warnings():  # of native threads of libraries, which the copy does not use
+                        warnings.filterwarnings("ignore", ".*use of fork", DeprecationWarning)
+                        self.process.start()
                     return
             self.process = subprocess.Popen([sys.executable, "-P", "-c", _PROGRAM], stdin=theirs.fileno())
             self._unsent = sys.path, settings
