@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.integers import exact_array
+from ..base.exact import exact_array
 from ..base.messagepack import unpackb
 from ..codec.filters import FILTERS, Filter, check_size, numcodecs, streamed
 from ..errors import FormatError, IntegrityError, UnsafeError, UnsupportedError

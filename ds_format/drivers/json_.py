@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import signatures
-from ..base.decimals import NARROW, shortest
 from ..base.dtypes import TYPES, Type
-from ..base.integers import exact_array
+from ..base.exact import NARROW, exact_array, shortest
 from ..base.text import escape, unescape
 from ..body.body import open_unread
 from ..body.target import naming

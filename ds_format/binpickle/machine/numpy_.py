@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...base import optional
-from ...base.integers import exact_array
+from ...base.exact import exact_array
 from ...errors import DriverError, FormatError
 from ...kernels.pickle.machine import Pending
 from .allowed import (

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...base.dtypes import Type
-from ...base.integers import exact_array
+from ...base.exact import exact_array
 from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.body import Body, Stream, open_whole

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.decimals import shortest
 from ...base.dtypes import TYPES, Type
-from ...base.integers import exact_array
+from ...base.exact import exact_array, shortest
 from ...codec.encode import type_of
 from ...dataset import as_array
 from ...errors import FormatError, UnsupportedError

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.decimals import NARROW
 from ...base.dtypes import TYPES
+from ...base.exact import NARROW
 from ...base.text import escape, unescape
 from ...body.target import naming
 from ...body.temporary import WorkFolder

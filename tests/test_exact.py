@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.base import integers
-from ds_format.base.integers import exact_array
+from ds_format.base import exact
+from ds_format.base.exact import exact_array
 
 
-@pytest.fixture(params=[integers.WRAPS, True])
+@pytest.fixture(params=[exact.WRAPS, True])
 def wraps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integers, "WRAPS", request.param)
+    monkeypatch.setattr(exact, "WRAPS", request.param)
 
 
 @pytest.mark.usefixtures("wraps")
