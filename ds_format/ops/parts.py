@@ -245,7 +245,7 @@ def merge(
     dim: str,
     new: str | None = None,
     variables: Sequence[str] | None = None,
-    jd: bool = True,
+    jd: bool | None = True,
     *,
     stack: str | Sequence[str] = (),
     attributes: str | Sequence[str] = (),
@@ -268,9 +268,10 @@ def merge(
     variables : sequence of str, optional
         Names of the variables that are stacked along a new dimension; all by default. Others are taken from the first
         dataset that has them.
-    jd : bool
-        Whether time variables with different units become Julian dates, see `ds_format.read`. Otherwise, and if all
-        have the calendar 360_day or all have all_leap, they are converted to the units of the first.
+    jd : bool or None
+        Whether time variables with different units become Julian dates, see `ds_format.read`; None: only if their
+        calendars differ, too, as `ds_format.read_many` does it. Otherwise, and if all have the calendar 360_day or all
+        have all_leap, they are converted to the units of the first.
     stack : str or sequence of str
         Names of variables without `dim` that get it: values of each dataset are repeated along it. By default they are
         taken from the first dataset, with a `DsWarning` if they differ.

@@ -24,7 +24,7 @@ from ..strategies import attributes, texts
 
 
 def merged(paths: list[Path], variables: Any, dim: str, unpack: bool | None) -> Any:
-    return ds.merge([ds.read(path, variables, unpack=unpack) for path in paths], dim)
+    return ds.merge([ds.read(path, variables, unpack=unpack) for path in paths], dim, jd=None)
 
 
 def outcome(work: Any) -> Any:

@@ -34,8 +34,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two worker processes of one thread each, which start anew if they are killed."""
     folder = tmp_path_factory.mktemp("workers")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # a cluster gives up a worker that does not return in 15 s, which a busy machine may need
+    settings = {"distributed.scheduler.allowed-failures": 5, "distributed.deploy.lost-worker-timeout": "1h"}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 5}),
+        dask.config.set(settings),
         distributed.LocalCluster(**options, local_directory=str(folder), silence_logs=50) as cluster,
         distributed.Client(cluster) as opened,
     ):
