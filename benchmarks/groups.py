@@ -34,6 +34,7 @@ from .cases import (
     samples,
     small,
     stations,
+    tables,
     why_not,
 )
 from .runner import Group
@@ -62,6 +63,7 @@ MODULES: tuple[ModuleType, ...] = (
     dask_,
     samples,
     documents,
+    tables,
     objects,
     memory_kernels,
     file_kernels,

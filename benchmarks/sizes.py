@@ -50,6 +50,8 @@ class Sizes(NamedTuple):
     """JSON documents of 207 bytes."""
     documents: int = 100_000
     documents_many: int = 1_000_000
+    rows: int = 500_000
+    """Of a table."""
     objects: int = 10_000
     """Number of small arrays in one object."""
     remote: int = 128_000_000
@@ -71,6 +73,7 @@ SMOKE = Sizes(
     masked=200_000,
     booleans=1_000_000,
     strings=10_000,
+    rows=5_000,
     fifty=2_000,
     kernel=500_000,
     converted=4_000_000,

@@ -30,6 +30,7 @@ BELOW = {  # which folders of kernels may use which others
     "pickle": {"common"},
     "datadings": {"common", "msgpack"},
     "zds": {"common", "json"},
+    "table": {"common", "json"},
 }
 LIMITS = {"ds_format/**/*.pyx": 500, "ds_format/**/*.py": 600, "tests/**/*.py": 700}
 

@@ -78,6 +78,7 @@ STORED = (
         "NAME",
         _compression,
     ),
+    Option("delimiter", "The character between the cells of a CSV file, such as ';'.", "TEXT", word(none=False)),
     Option(
         "digits",
         "Round floats of a NetCDF file to N significant digits, so that they compress better. Coordinates are not "
@@ -98,7 +99,7 @@ STORED = (
     ),
     Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),
 )
-"""Options of commands that write datasets of other files, about how NetCDF, HDF5 and Zarr store them."""
+"""Options of commands that write datasets of other files, about how NetCDF, HDF5, Zarr and CSV store them."""
 
 SKIP_UNSUPPORTED = Option(
     "skip-unsupported", "Skip variables with unsupported types with a warning instead of failing."

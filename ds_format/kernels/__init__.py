@@ -5,6 +5,7 @@ ds          datasets and arrays of the ds format
 header      header lines of the ds format
 classic     classic NetCDF files
 json        JSON
+table       tables of text: CSV and TSV
 msgpack     messages of msgpack
 datadings   hashes and keys of datadings
 zds         collections of ZDS

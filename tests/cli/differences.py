@@ -52,6 +52,11 @@ AB_Z = {
     "z": np.array([1, 2, 3]),
     ".": {"a": {".dims": ["i"]}, "z": {".dims": ["j"]}, ".": {}},
 }
+TABLE = {
+    "time": np.array([1, 2, 3]),
+    "temperature": np.array([16.0, 18.0, 21.0]),
+    ".": {"time": {".dims": ["i"]}, "temperature": {".dims": ["i"]}, ".": {}},
+}
 PACKED = """.: {{ }}
 p: {{
 	.dims: { n }
@@ -92,6 +97,8 @@ DIFFERENCES = {
     "set-on-file-with-zero-size-nodims": Difference(
         "sizes of 0", outputs={"out.ds": {"x": np.zeros(0), ".": {"x": {}, ".": {"a": 1}}}}
     ),
+    "select-to-csv": Difference("columns are in the order of the dataset", outputs={"out.csv": TABLE}),
+    "select-to-tsv": Difference("columns are in the order of the dataset", outputs={"out.tsv": TABLE}),
     "cat-bool-scalar": Difference("booleans that do not fill a byte", "flag\ntrue\n"),
     "cat-bool-three": Difference("booleans that do not fill a byte", "x\ntrue\nfalse\ntrue\n"),
     "select-bool7": Difference(

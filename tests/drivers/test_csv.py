@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import subprocess
 import tempfile
 import time
@@ -14,11 +17,10 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ds_format as ds
-from ds_format.body.body import Body
 from ds_format.codec.encode import properties_of
 from ds_format.dataset import as_array
 from ds_format.drivers import csv_
-from ds_format.drivers.base import LossWarning
+from ds_format.drivers.base import STRING_SIZE, LossWarning
 from ds_format.drivers.csv_ import sink, source
 
 from .. import golden_ds, golden_text
@@ -42,7 +44,7 @@ def test_all_golden_files_are_there() -> None:
 def test_the_same_bytes_as_the_reference(name: str, tmp_path: Path) -> None:
     told = golden_text.expected("csv", name)
     dataset: dict[str, Any] = {".": {".": {}}}
-    for variable, properties in reversed(told["variables"].items()):
+    for variable, properties in sorted(told["variables"].items()):  # it writes sorted columns
         key = ds.escape(variable)
         data = golden_ds.value(properties["data"])
         dataset[key] = as_array(data)
@@ -80,9 +82,9 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 def test_a_table_comes_back(dataset: dict[str, Any], suffix: str, n_cells: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / f"a{suffix}"
-        patch.setattr(source, "CELLS_AT_ONCE", n_cells)
-        patch.setattr(source, "ROWS", 1)
+        patch.setattr(source, "PIECE_SIZE", n_cells)
         patch.setattr(sink, "CELLS_IN_MEMORY", n_cells)
+        patch.setattr(sink, "SAMPLE", 1)
         patch.setattr(source, "HELD_SIZE", 8 * n_cells)
         ds.write(path, dataset)
         found = ds.read(path)
@@ -154,18 +156,23 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
 
 def test_one_pass_serves_several_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("a,b,c,d\n" + "1,2,3,4\n" * 10)
-    passes: list[str] = []
-    read_rows = source.read_rows
+    path.write_text("a,b,c,d,e\n" + "x,y,z,u,1\n" * 10)
+    passes: list[Any] = []
+    table = source.CsvSource._table
 
-    def counted(body: Body, delimiter: str) -> Any:
-        passes.append(delimiter)
-        return read_rows(body, delimiter)
+    def counted(self: source.CsvSource) -> Any:
+        passes.append(self)
+        return table(self)
 
-    monkeypatch.setattr(source, "read_rows", counted)
+    monkeypatch.setattr(source.CsvSource, "_table", counted)
+    with ds.open(path) as file:
+        assert len(passes) == 1
+        assert file["e"][...].tolist() == [1] * 10
+        assert len(passes) == 1  # numbers are kept while types are inferred
+    passes.clear()
     ds.read(path)
     assert len(passes) == 2
-    monkeypatch.setattr(source, "HELD_SIZE", 160)
+    monkeypatch.setattr(source, "HELD_SIZE", 2 * 10 * STRING_SIZE)
     passes.clear()
     ds.read(path)
     assert len(passes) == 3
@@ -279,3 +286,121 @@ def test_the_reference_reads_it(reference_python: str, tmp_path: Path) -> None:
     code = "import ds_format as ds; d = ds.read('a.csv'); print(ascii([d['a'].tolist(), d['b'].tolist()]))"
     printed = subprocess.check_output([reference_python, "-I", "-c", code], cwd=tmp_path, text=True)
     assert printed == ascii([[1, None], ['q"', "ž\n"]]) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", [";", "|", " ", "a", "\t"])
+def test_any_character_between_cells(delimiter: str, tmp_path: Path) -> None:
+    dataset: dict[str, Any] = {"x": np.array([1, 2]), "t": np.array(["a;b", 'q"|\t '], object)}
+    dataset["."] = {"x": {".dims": ["i"]}, "t": {".dims": ["i"]}}
+    ds.write(tmp_path / "a.csv", dataset, delimiter=delimiter)
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.reader(file, delimiter=delimiter))
+    assert rows == [["x", "t"], ["1", "a;b"], ["2", 'q"|\t ']]
+    if delimiter in source.DELIMITERS:
+        assert ds.read(tmp_path / "a.csv")["t"].tolist() == ["a;b", 'q"|\t ']
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "ž", 1])
+def test_what_cannot_be_between_cells(delimiter: Any, tmp_path: Path) -> None:
+    with pytest.raises(ds.DsError, match=r"delimiter: found .*, expected one character of ASCII"):
+        ds.write(tmp_path / "a.csv", {"x": [1]}, delimiter=delimiter)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "names"),
+    [
+        ("a.csv", "a;b", ["a", "b"]),
+        ("a.csv", "a\tb", ["a", "b"]),
+        ("a.csv", "a;b,c", ["a;b", "c"]),
+        ("a.csv", '"a;b"', ["a;b"]),
+        ("a.tsv", "a,b", ["a", "b"]),
+        ("a.tsv", "a,b\tc", ["a,b", "c"]),
+        ("a.csv", "a;b;c\td", ["a", "b", "c\td"]),
+        ("a.csv", "a", ["a"]),
+    ],
+)
+def test_the_line_of_names_tells_the_separator(name: str, line: str, names: list[str], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(f"{line}\n")
+    with ds.open(tmp_path / name) as file:
+        assert [*file] == names
+
+
+def test_columns_are_in_the_order_of_the_dataset(tmp_path: Path) -> None:
+    ds.write(tmp_path / "a.csv", {name: [1] for name in "bca"})
+    assert (tmp_path / "a.csv").read_bytes() == b"b,c,a\r\n1,1,1\r\n"
+
+
+def cell_type(cells: list[str]) -> tuple[str, list[Any]]:
+    """Return the type of a column, and its values, as Python's functions see them."""
+    present = [cell for cell in cells if cell]
+    text = "".join(present)
+    for name, convert in (("int64", int), ("uint64", int), ("float64", float)):
+        try:
+            if not text.isascii() or "_" in text:
+                break
+            values = [convert(cell) for cell in present]
+            if name == "float64" and values and all(re.fullmatch(r"\s*[+-]?\d+\s*", cell) for cell in present):
+                break  # too large for both types of integers
+            low, high = {"int64": (-(1 << 63), 1 << 63), "uint64": (0, 1 << 64)}.get(name, (0, 0))
+            if name == "float64" or all(low <= value < high for value in values):
+                return name if cells else "float64", values
+        except ValueError:
+            continue
+    return "unicode", present
+
+
+numbers = st.one_of(
+    st.integers(-(10**25), 10**25).map(str),
+    st.sampled_from([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64]).map(str),
+    st.floats().map(repr),
+    st.floats(width=32).map(str),
+    st.from_regex(r"[ \t]?[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,3})?[ \v]?", fullmatch=True),
+    st.sampled_from([
+        "nan",
+        "-NaN",
+        "+inf",
+        "Infinity",
+        "-0",
+        "-0.0",
+        "1_0",
+        "\u0661",
+        ".",
+        "-",
+        "e5",
+        "1e",
+        "0x1",
+        " ",
+        "007",
+    ]),
+)
+cells = st.one_of(numbers, numbers, st.just(""), st.text(st.sampled_from('a,;"\r\nž\t0'), max_size=4))
+
+
+@given(st.data(), st.integers(1, 3), st.sampled_from([1, 3, 1 << 20]), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_cells_are_those_of_python(data: st.DataObject, width: int, piece: int, end: str) -> None:
+    kinds = [data.draw(st.sampled_from([cells, numbers | st.just(""), numbers])) for _ in range(width)]
+    rows = [[data.draw(kind) for kind in kinds] for _ in range(data.draw(st.integers(0, 6)))]
+    text = io.StringIO(newline="")
+    writer = csv.writer(
+        text, lineterminator=end, quoting=data.draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    )
+    writer.writerows([[f"c{i}" for i in range(width)], *rows])
+    content = text.getvalue()
+    if data.draw(st.booleans()):
+        content = content.removesuffix(end)
+    found_rows = [row or [""] for row in list(csv.reader(io.StringIO(content, newline="")))[1:] if row or width == 1]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "PIECE_SIZE", piece)
+        patch.setattr(source, "HELD_SIZE", data.draw(st.sampled_from([0, 1 << 20])))
+        path = Path(folder, "a.csv")
+        path.write_bytes(content.encode())
+        with ds.open(path) as file:
+            for i, variable in enumerate(file.values()):
+                column = [row[i] for row in found_rows]
+                type_name, values = cell_type(column)
+                assert variable.type == type_name, column
+                array = variable[...]
+                mask = np.ma.getmaskarray(array)
+                assert mask.tolist() == [not cell for cell in column]
+                assert repr(np.ma.getdata(array)[~mask].tolist()) == repr(values)

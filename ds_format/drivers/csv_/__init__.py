@@ -6,8 +6,8 @@
     1, 16.0
     (2,)
 
-Cells are separated by commas (`.csv`) or tabs (`.tsv`, `.tab`) and quoted as in RFC 4180. An empty cell is a missing
-value. The type of a column is inferred from its cells, see `ds_format.drivers.csv_.source`.
+Cells are separated by commas (`.csv`) or tabs (`.tsv`, `.tab`), or another character, and quoted as in RFC 4180. An
+empty cell is a missing value. The type of a column is inferred from its cells, see `ds_format.drivers.csv_.source`.
 """
 
 from __future__ import annotations

@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import itertools
 import os
 import pickle
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from ...base.dtypes import TYPES
+from ...base.dtypes import TYPES, Type
 from ...base.text import unescape
 from ...body.target import naming
 from ...codec.header import DTYPES, PRIVATE
 from ...errors import DriverError, DsError, UnsupportedError
+from ...kernels.table.cells import Table
+from ...kernels.table.lines import put_lines
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import BLOCK_SIZE, Metadata, warn
 from ..sink import FileSink, count_payloads, typed_blocks
-from .source import DIMENSION, CellColumn, cells_of, delimiter_of
+from ..strings import as_text
+from .source import DELIMITERS, DIMENSION, delimiter_of
 
 SHOWN = 5
 """Names in a list of them."""
@@ -56,11 +60,12 @@ class Losses:
         if count_payloads(array):
             self._payloads[_quoted(key)] = None
 
-    def add_texts(self, key: str, array: Any, cells: list[str]) -> None:
+    def add_texts(self, key: str, values: Any, mask: Any) -> None:
         """Record strings that are not read back unchanged."""
-        if cells.count("") > np.count_nonzero(np.ma.getmaskarray(array)):
+        texts = (values if mask is None else values[~mask]).tolist()
+        if "" in texts:
             self._empty[_quoted(key)] = None
-        if max(map(len, cells), default=0) > csv.field_size_limit():
+        if max(map(len, texts), default=0) > csv.field_size_limit():
             self._long[_quoted(key)] = None
 
     def message(self) -> str:
@@ -106,17 +111,86 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(every[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
+class Column:
+    """The type of a variable that is inferred from its cells when they are read.
+
+    Parameters
+    ----------
+    type_name : str
+        The ds type of its values.
+    """
+
+    def __init__(self, type_name: str):
+        self._type = TYPES[type_name]
+        self._table = Table(1, ord(DELIMITERS[0]), 1 << 62)
+        self._is_any = False
+
+    def add(self, values: Any, mask: Any) -> None:
+        """Add values, as `cells_of` returns them."""
+        is_number = self._type.name != "bool" and not self._type.is_string
+        if is_number and values.size:
+            present = values if mask is None else values[~mask]
+            # the largest and the smallest number decide
+            values, mask = np.array([present.min(), present.max()] if present.size else [0], values.dtype), None
+            if not present.size:
+                mask = np.ones(1, np.bool_)
+        for start, stop in itertools.pairwise([0, min(SAMPLE, values.size), values.size]):
+            if self.type != "unicode" or not start:
+                flags = [None if mask is None else mask[start:stop]]
+                self._table.infer(put_lines([values[start:stop]], flags, stop - start, ord(DELIMITERS[0])), False)
+
+    @property
+    def type(self) -> str:
+        """The ds type of all cells so far."""
+        return self._table.column(0)[0]
+
+
+def cells_of(array: Any, ds_type: Type) -> tuple[Any, Any]:
+    """Return the values of an array as they are written.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        Any shape.
+    ds_type : Type
+
+    Returns
+    -------
+    values : (n,) ndarray
+        Its type is one that `put_lines` knows.
+    mask : (n,) ndarray or None
+
+    Raises
+    ------
+    UnsupportedError
+        If a string cannot be written in UTF-8.
+    """
+    if ds_type.is_string:
+        data: Any = as_text(array, "strict")
+    elif ds_type.name == "float16":
+        data = np.ma.getdata(array).astype("f8")
+    else:
+        data = np.ma.getdata(array)
+        code = f"{data.dtype.kind}8" if data.dtype.kind in "iu" else data.dtype.newbyteorder("=")
+        data = data.astype(code, copy=False)
+    mask = np.ma.getmask(array)
+    values = np.ascontiguousarray(data).reshape(-1)
+    return values, np.ascontiguousarray(mask).reshape(-1) if np.any(mask) else None
+
+
 BLOCK_LENGTH = 1 << 14
-"""Values made text at once."""
+"""Values in memory at once of each variable, while rows are made of them."""
 CELLS_IN_MEMORY = 1 << 18
-"""Cells in memory while rows are made of columns."""
+"""The same of all variables."""
+SAMPLE = 64
+"""Values of which the first ones usually show that a variable is text."""
 
 
 class CsvSink(FileSink):
     r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
 
-    The cells of each variable go to a temporary file, from which `commit` makes rows. Columns are sorted by name, as
-    ds-format 5.0.2 writes them. Lines end with `\r\n`. One `LossWarning` names all losses.
+    The values of each variable go to a temporary file, from which `commit` makes rows. Columns are in the order of the
+    metadata. Lines end with `\r\n`. One `LossWarning` names all losses.
 
     Parameters
     ----------
@@ -124,7 +198,8 @@ class CsvSink(FileSink):
     meta : Metadata
         Each variable with `.size`.
     delimiter : str, optional
-        The separator of cells, one character. By default a tab for the suffixes `.tsv` and `.tab`, otherwise a comma.
+        The separator of cells, one character of ASCII. By default a tab for the suffixes `.tsv` and `.tab`, otherwise a
+        comma.
     atomic, durable : bool
         As `target.Target`.
 
@@ -133,7 +208,7 @@ class CsvSink(FileSink):
     OSError
         If the file cannot be created.
     DriverError
-        If `delimiter` is neither a comma nor a tab.
+        If `delimiter` is no such character, a quote or the end of a line.
     UnsupportedError
         If a variable has no data, or not one dimension, or is not as long as the others.
     """
@@ -142,68 +217,85 @@ class CsvSink(FileSink):
         self, path: Any, meta: Metadata, *, delimiter: str | None = None, atomic: bool = True, durable: bool = False
     ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
-        if delimiter not in (None, ",", "\t"):
-            raise DriverError(f"delimiter: found {delimiter!r}, expected a comma or a tab", path=self.path)
-        self._delimiter = delimiter or delimiter_of(self.path)
-        self._keys = sorted((key for key in meta if key != "."), key=unescape)
+        self._delimiter = ord(self._checked(delimiter))
+        self._keys = [key for key in meta if key != "."]
         try:
             self._n = _check(self._keys, meta)
         except DsError as error:
             raise error.at(path=self.path)
         self._hints = {key: meta[key].get(".type") for key in self._keys}
         self._losses = Losses(meta)
-        self._columns = {key: CellColumn() for key in self._keys}
         self._places: dict[str, list[int]] = {}
-        self._step = max(1, CELLS_IN_MEMORY // max(1, len(self._keys)))
-        # the ends of lines must not be translated
-        self._file: IO[str] = open(self._create(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until commit
+        self._step = max(1, min(BLOCK_LENGTH, CELLS_IN_MEMORY // max(1, len(self._keys))))
+        self._file = open(self._create(), "wb")  # noqa: SIM115 - until commit
         with naming(self.path):
             folder = os.path.dirname(self._target.final) or "."
             self._spool = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder)  # noqa: SIM115 - until commit
 
+    def _checked(self, delimiter: Any) -> str:
+        """Return the separator of cells."""
+        if delimiter is None:
+            return delimiter_of(self.path)
+        if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+            message = f"delimiter: found {delimiter!r}, expected one character of ASCII, but no quote or end of a line"
+            raise DriverError(message, path=self.path)
+        return str(delimiter)
+
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         places: list[int] = []
-        pending: list[str] = []
         ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
+        column: Column | None = None
         for array, ds_type in typed_blocks(blocks, self._hints[name]):
-            for start in range(0, array.size, BLOCK_LENGTH):
-                part = array.reshape(-1)[start : start + BLOCK_LENGTH]
-                cells = cells_of(part, ds_type)
-                self._columns[name].add(cells)
+            if column is None:
+                column = Column(ds_type.name)
+            for start in range(0, array.size, self._step):
+                part = array.reshape(-1)[start : start + self._step]
+                values, mask = cells_of(part, ds_type)
+                column.add(values, mask)
                 if ds_type.is_string:
-                    self._losses.add_texts(name, part, cells)
+                    self._losses.add_texts(name, values, mask)
                 else:
                     self._losses.add_numbers(name, part)
-                pending += cells
-                while len(pending) >= self._step:
-                    places.append(self._put(pending[: self._step]))
-                    del pending[: self._step]
-        if pending:
-            places.append(self._put(pending))
+                places.append(self._spool.tell())
+                with naming(self.path):
+                    # no other process can reach the file in between
+                    pickle.dump((values, mask), self._spool, protocol=5)
         self._places[name] = places
-        self._losses.add_type(name, ds_type.name, self._columns[name].type)
+        self._losses.add_type(name, ds_type.name, "float64" if column is None else column.type)
 
-    def _put(self, cells: list[str]) -> int:
-        place = self._spool.tell()
-        with naming(self.path):
-            # no other process can reach the file in between
-            pickle.dump(cells, self._spool, protocol=5)
-        return place
+    def _parts(self, key: str) -> Iterator[tuple[Any, Any]]:
+        for place in self._places[key]:
+            self._spool.seek(place)
+            yield pickle.load(self._spool)
 
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        for i in range(len(self._places[self._keys[0]])):
-            columns = []
-            for key in self._keys:
-                self._spool.seek(self._places[key][i])
-                columns.append(pickle.load(self._spool))
-            yield from zip(*columns, strict=True)
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines of as many rows as one part of each variable has."""
+        parts = [self._parts(key) for key in self._keys]
+        held: list[tuple[Any, Any]] = [next(part) for part in parts]
+        done, starts = 0, [0] * len(parts)
+        while True:
+            n = min(start + len(values) for start, (values, _) in zip(starts, held, strict=True)) - done
+            values = [values[done - start : done - start + n] for start, (values, _) in zip(starts, held, strict=True)]
+            masks = [
+                None if mask is None else mask[done - start : done - start + n]
+                for start, (_, mask) in zip(starts, held, strict=True)
+            ]
+            yield put_lines(values, masks, n, self._delimiter)
+            done += n
+            if done == self._n:
+                return
+            for i, part in enumerate(parts):
+                if starts[i] + len(held[i][0]) == done:
+                    starts[i], held[i] = done, next(part)
 
     def _finish(self) -> None:
         self._write_omitted()
-        writer = csv.writer(self._file, delimiter=self._delimiter)
         if self._keys:
-            writer.writerow([unescape(key) for key in self._keys])
-            writer.writerows(self._rows())
+            names = [np.array([unescape(key)], object) for key in self._keys]
+            # reading must not take another character for the separator
+            self._file.write(put_lines(names, [None] * len(names), 1, self._delimiter, DELIMITERS.encode()))
+            if self._n:
+                self._file.writelines(self._lines())
         self._spool.close()
         self._file.close()
         message = self._losses.message()

@@ -1,4 +1,4 @@
-"""Reading: a CSV file as a Source; rows of cells, and the type of a column.
+"""Reading: a CSV file as a Source; the type of a column.
 
 A column has integers if all its cells are integers, else floats if all are numbers, else text. Numbers are written as
 in Python, with blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`. Underscores and digits other than ASCII
@@ -10,203 +10,46 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...base.dtypes import Type
-from ...base.exact import exact_array
 from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.body import Body, Stream, open_whole
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
+from ...kernels.table.cells import Table, Wrong, first_row
 from ...model.index import take
 from ..base import BLOCK_SIZE, STRING_SIZE, Metadata, block_slices
 from ..handle import Reopened
-from ..strings import as_text
 
 DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
 """The types of columns, with their NumPy codes."""
+DELIMITERS = ",;\t"
+"""The separators of cells that reading finds."""
+MARK = b"\xef\xbb\xbf"
+"""A byte order mark."""
+PIECE_SIZE = 1 << 20
+"""Bytes read at once, or more if a row needs them."""
 
 
-class CellColumn:
-    """The type of a column, inferred from its cells part by part.
-
-    Attributes
-    ----------
-    missing : bool
-        Whether a cell is empty.
-    """
-
-    def __init__(self) -> None:
-        self.missing = False
-        self._kind: type = int
-        self._low = 0
-        self._high = 0
-        self._n = 0
-
-    def add(self, cells: Sequence[str]) -> None:
-        """Add the next cells."""
-        self._n += len(cells)
-        if "" in cells:
-            self.missing = True
-            cells = [cell for cell in cells if cell]
-        if not cells or self._kind is str:
-            return
-        text = "".join(cells)
-        if not text.isascii() or "_" in text:
-            self._kind = str
-            return
-        if self._kind is int:
-            try:
-                integers = list(map(int, cells))
-                self._low = min(self._low, min(integers))
-                self._high = max(self._high, max(integers))
-                return
-            except ValueError:
-                self._kind = float
-        try:
-            list(map(float, cells))
-        except ValueError:
-            self._kind = str
-
-    @property
-    def type(self) -> str:
-        """The ds type of all cells so far."""
-        if not self._n:
-            return "float64"
-        if self._kind is not int:
-            return "float64" if self._kind is float else "unicode"
-        if self._low >= -(1 << 63) and self._high < 1 << 63:
-            return "int64"
-        return "uint64" if self._low >= 0 and self._high < 1 << 64 else "unicode"
+def delimiter_of(path: str) -> str:
+    """Return the separator of cells, by the suffix of a file."""
+    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
 
 
-def values_of(cells: Sequence[str], type_name: str) -> Any:
-    """Return the values of cells of a column of known type.
-
-    Returns
-    -------
-    ndarray or MaskedArray
-        (n,) values; masked if a cell is empty.
-
-    Raises
-    ------
-    ValueError
-        If a cell is not of the type.
-    """
-    mask = None
-    if "" in cells:
-        mask = np.array([not cell for cell in cells])
-    if type_name == "unicode":
-        values = np.array(cells, object)
-    else:
-        if mask is not None:
-            cells = [cell or "0" for cell in cells]
-        number: Any = float if type_name == "float64" else int
-        try:
-            values = exact_array(list(map(number, cells)), DTYPES[type_name])
-        except OverflowError as error:
-            raise ValueError(str(error)) from None
-    return values if mask is None else np.ma.MaskedArray(values, mask, copy=False)
+def found_delimiter(path: str, line: bytes) -> str:
+    """Return the separator of cells of a file: that of its suffix, unless only others are in the line of names."""
+    unquoted = b"".join(line.split(b'"')[::2])
+    own = delimiter_of(path)
+    counts = {one: unquoted.count(one.encode()) for one in DELIMITERS}
+    return own if counts[own] else max(DELIMITERS, key=lambda one: (counts[one], one == own))
 
 
-def cells_of(array: Any, ds_type: Type) -> list[str]:
-    """Return the cells for the values of an array.
-
-    Parameters
-    ----------
-    array : ndarray or MaskedArray
-        (n,) values.
-    ds_type : Type
-
-    Raises
-    ------
-    UnsupportedError
-        If a string cannot be written in UTF-8.
-    """
-    if ds_type.is_string:
-        return [text or "" for text in as_text(array, "strict").tolist()]
-    data, mask = np.ma.getdata(array), np.ma.getmask(array)
-    # NumPy knows the shortest text of a single-precision number, Python that of all others
-    cells: list[str] = data.astype("U").tolist() if ds_type.name == "float32" else list(map(str, data.tolist()))
-    if mask is not np.ma.nomask:
-        for i in np.flatnonzero(mask).tolist():
-            cells[i] = ""
-    return cells
-
-
-CELLS_AT_ONCE = 1 << 14
-"""Cells parsed at once: few enough to stay in the caches of a processor."""
-ROWS = 64
-"""Rows parsed at once, if they have very many cells."""
-BUFFER_SIZE = 1 << 18
-"""Bytes read at once."""
-
-Row = list[str]
-
-
-def delimiter_of(path: str, body: Body | None = None) -> str:
-    """Return the separator of cells, by the suffix of a file, or else by its first line."""
-    name = path.lower()
-    if name.endswith((".tsv", ".tab")):
-        return "\t"
-    if body is None or name.endswith(".csv"):
-        return ","
-    line = body.head(BUFFER_SIZE).partition(b"\n")[0]
-    return "\t" if b"\t" in line and b"," not in line else ","
-
-
-def read_rows(body: Body, delimiter: str) -> Iterator[list[Row]]:
-    """Yield the rows of a file: a list with the row of names, then lists of many rows with the same number of cells.
-
-    A byte order mark is skipped. An empty line is a row with one empty cell if there is one column, and else no row. A
-    file without bytes yields nothing.
-
-    Parameters
-    ----------
-    body : Body
-    delimiter : str
-
-    Raises
-    ------
-    FormatError
-        If the file is not UTF-8, a quoted cell does not end or goes on after its quote, a row has more or fewer cells
-        than there are names, a name occurs twice, or a cell is longer than `csv.field_size_limit` allows.
-    """
-    try:
-        reader = _reader(body, delimiter)
-        names = next(reader, None)
-        if names is None:
-            return
-        _check_names(names)
-        yield [names]
-        size = {len(names)}
-        while rows := list(itertools.islice(reader, max(ROWS, CELLS_AT_ONCE // len(names)))):
-            if set(map(len, rows)) != size:
-                rows = [row or [""] for row in rows] if len(names) == 1 else [row for row in rows if row]
-                if not rows:
-                    continue
-                if set(map(len, rows)) != size:
-                    raise _wrong_row(body, delimiter)
-            yield rows
-    except csv.Error:
-        raise _wrong_row(body, delimiter) from None
-    except UnicodeDecodeError:
-        raise _wrong_byte(body) from None
-
-
-def _reader(body: Body, delimiter: str) -> Any:
-    text = io.TextIOWrapper(io.BufferedReader(Stream(body), BUFFER_SIZE), encoding="utf-8-sig", newline="")
-    return csv.reader(text, delimiter=delimiter, strict=True)
-
-
-def _check_names(names: Row) -> None:
-    if not names:
-        raise FormatError("line 1: found an empty line, expected the names of the columns")
+def _check_names(names: list[str]) -> None:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
@@ -214,9 +57,18 @@ def _check_names(names: Row) -> None:
         seen.add(name)
 
 
+def _fault(body: Body, delimiter: str) -> FormatError:
+    """Find the first row that is wrong, or that is not text."""
+    try:
+        return _wrong_row(body, delimiter)
+    except UnicodeDecodeError:
+        return _wrong_byte(body)
+
+
 def _wrong_row(body: Body, delimiter: str) -> FormatError:
     """Find the first wrong row, line by line."""
-    reader = _reader(body, delimiter)
+    stream = io.BufferedReader(Stream(body), PIECE_SIZE)
+    reader = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True)
     expected = 0
     while True:
         line = reader.line_num + 1
@@ -235,7 +87,7 @@ def _wrong_row(body: Body, delimiter: str) -> FormatError:
 def _wrong_byte(body: Body) -> FormatError:
     """Find the first byte that is not UTF-8."""
     n = 0
-    for line in io.BufferedReader(Stream(body), BUFFER_SIZE):
+    for line in io.BufferedReader(Stream(body), PIECE_SIZE):
         try:
             line.decode()
         except UnicodeDecodeError as error:
@@ -254,8 +106,9 @@ HELD_SIZE = 64 * 1024 * 1024
 class CsvSource(Reopened):
     """An open CSV file; see `ds_format.drivers.base.Source`.
 
-    Opening a file reads it once, because the type of a column depends on all of its cells. Reading a column reads the
-    file again, and keeps the following columns, up to `HELD_SIZE` bytes. Larger columns are not kept.
+    Opening a file reads it once, because the type of a column depends on all of its cells. Its numbers are kept, up to
+    `HELD_SIZE` bytes. Reading another column reads the file again, and keeps the following columns, up to as many
+    bytes. Larger columns are not kept.
 
     Parameters
     ----------
@@ -274,75 +127,129 @@ class CsvSource(Reopened):
     def __init__(self, path: Any):
         self.path = path_text(path)
         self.faults: dict[str, DsError] = {}
-        self._n = 0
-        self._names: list[str] = []
+        self._numbers: dict[str, Any] = {}
         self._held: dict[str, Any] = {}
         self._body: Body | None = open_whole(path)
-        self.delimiter = delimiter_of(self.path, self._body)
         try:
+            self._names, self._first = self._read_names(self._body)
             self.meta = self._scan()
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
 
-    def _rows(self) -> Iterator[list[Row]]:
+    def _read_names(self, body: Body) -> tuple[list[str], int]:
+        """Return the keys of the columns, and where the first row is."""
+        self.delimiter = delimiter_of(self.path)
+        start = len(MARK) if body.head(len(MARK)) == MARK else 0
+        size = PIECE_SIZE
+        while body.size > start:
+            data = body.read(start, min(size, body.size - start))
+            line = re.split(b"[\r\n]", bytes(data[:PIECE_SIZE]), maxsplit=1)[0]
+            if not line:
+                raise FormatError("line 1: found an empty line, expected the names of the columns")
+            self.delimiter = found_delimiter(self.path, line)
+            try:
+                found = first_row(data, ord(self.delimiter), start + len(data) == body.size)
+            except (Wrong, UnicodeDecodeError):
+                raise _fault(body, self.delimiter) from None
+            if found is not None:
+                names, row_size = found
+                _check_names(names)
+                return [escape(name) for name in names], start + row_size
+            size *= 2
+        return [], start
+
+    def _take(self, take: Callable[[Any, bool], int]) -> Iterator[None]:
+        """Give the bytes of all rows to a function, which takes as many of them as it can, and yield in between."""
+        body = self._opened()
+        start, size = self._first, PIECE_SIZE
+        while start < body.size:
+            data = body.read(start, min(size, body.size - start))
+            is_last = start + len(data) == body.size
+            try:
+                taken = take(data, is_last)
+            except Wrong:
+                raise _fault(body, self.delimiter) from None
+            yield
+            if is_last and not taken:
+                return
+            start += taken
+            size = PIECE_SIZE if taken else 2 * size
+
+    def _opened(self) -> Body:
         if self._body is None:
             raise ValueError(f"{self.path}: the file is closed")
-        return read_rows(self._body, self.delimiter)
+        return self._body
+
+    def _table(self) -> Table:
+        return Table(len(self._names), ord(self.delimiter), csv.field_size_limit())
 
     def _scan(self) -> Metadata:
-        rows = self._rows()
-        names = next(rows, [[]])[0]
-        columns = [CellColumn() for _ in names]
-        for part in rows:
-            self._n += len(part)
-            for column, cells in zip(columns, zip(*part, strict=True), strict=True):
-                column.add(cells)
-        self._names = [escape(name) for name in names]
         meta: Metadata = {}
-        for key, column in zip(self._names, columns, strict=True):
-            meta[key] = {".dims": [DIMENSION], ".size": [self._n], ".type": column.type, ".missing": column.missing}
+        self._n = 0
+        if self._names:
+            table = self._table()
+            for _ in self._take(table.infer):
+                if table.n_rows * 8 * len(self._names) > HELD_SIZE:
+                    table.release()
+            self._n = table.n_rows
+            for i, key in enumerate(self._names):
+                type_name, is_missing, values, mask = table.column(i)
+                meta[key] = {".dims": [DIMENSION], ".size": [self._n], ".type": type_name, ".missing": is_missing}
+                if values is not None and len(values) == 8 * self._n:
+                    array = np.frombuffer(values, DTYPES[type_name])
+                    flags = None if mask is None else np.frombuffer(mask, np.bool_)
+                    self._numbers[key] = array if flags is None else np.ma.MaskedArray(array, flags, copy=False)
         meta["."] = {}
         return meta
 
     def _parts(self, keys: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the values of some columns part by part, each with the number of the first row."""
-        wanted = set(keys)
-        places = {key: i for i, key in enumerate(self._names) if key in wanted}
-        rows = self._rows()
-        next(rows, None)
-        start = 0
-        for part in rows:
-            found = {}
-            for key, i in places.items():
-                try:
-                    found[key] = values_of([row[i] for row in part], self.meta[key][".type"])
-                except (ValueError, IndexError):
-                    raise self._changed() from None
-            if start + len(part) > self._n:
-                raise self._changed()
-            yield start, found
-            start += len(part)
-        if start != self._n:
-            raise self._changed()
+        body, table = self._opened(), self._table()
+        asked = [key if key in keys else None for key in self._names]
+        table.begin([None if key is None else self.meta[key][".type"] for key in asked])
+        found: dict[str, Any] = {}
+        rows = 0
 
-    def _changed(self) -> FormatError:
-        return FormatError("the file has changed while it was read", path=self.path)
+        def take(data: Any, is_last: bool) -> int:
+            nonlocal found, rows
+            # more rows are left to the next call
+            most = min(1 + len(data) * self._n // (body.size - self._first), self._n - start)
+            values = [None if key is None else np.empty(most, DTYPES[self.meta[key][".type"]]) for key in asked]
+            masks = [
+                np.zeros(most, np.bool_) if key is not None and self.meta[key][".missing"] else None for key in asked
+            ]
+            taken, rows = table.fill(data, is_last, values, masks, most)
+            found = {
+                key: array[:rows] if mask is None else np.ma.MaskedArray(array[:rows], mask[:rows], copy=False)
+                for key, array, mask in zip(asked, values, masks, strict=True)
+                if key is not None and array is not None
+            }
+            return taken
+
+        start = 0
+        for _ in self._take(take):
+            yield start, found
+            start += rows
+        if start != self._n:
+            raise FormatError("the file has changed while it was read")
 
     def _column_size(self, key: str) -> int:
         return self._n * (STRING_SIZE if self.meta[key][".type"] == "unicode" else 8)
 
     def _column(self, name: str) -> Any:
         """Return a whole column."""
-        if name in self._held:
-            return self._held[name]
+        found = self._numbers.get(name, self._held.get(name))
+        if found is not None:
+            return found
         size = 0
         keys: list[str] = []
         for key in self._names[self._names.index(name) :]:
-            size += self._column_size(key)
-            if keys and size > HELD_SIZE:
-                break
-            keys.append(key)
+            if key not in self._numbers:
+                size += self._column_size(key)
+                if keys and size > HELD_SIZE:
+                    break
+                keys.append(key)
         self._held = {}
         arrays = {key: self._empty(key) for key in keys}
         for start, part in self._parts(keys):
@@ -372,6 +279,8 @@ class CsvSource(Reopened):
         masked = isinstance(part, np.ma.MaskedArray)
         if masked and not np.ma.getmaskarray(part).any():
             part, masked = np.ma.getdata(part), False
+        if index is None and name not in self._numbers and name not in self._held:
+            return part
         return part.copy() if part.ndim or masked else part[()]
 
     @watched_blocks
@@ -392,5 +301,5 @@ class CsvSource(Reopened):
 
     def close(self) -> None:
         """Release the file."""
-        self._held = {}
+        self._numbers = self._held = {}
         self._body = None

@@ -1,0 +1,110 @@
+"""Decimal numbers ↔ doubles, each the nearest or the shortest one, mostly without Python.
+
+The product or quotient of an integer of 64 bits and a power of ten, both exact in a float of 80 bits, is rounded once.
+It decides what the nearest double is, unless the bits behind those of a double are exactly one half. Where there is no
+such float, only integers of 53 bits and powers up to 22 are decided, whose quotient a double rounds once. The rest is
+left to Python.
+"""
+
+from libc.stdint cimport uint64_t
+
+cdef extern from *:
+    """
+    #include <float.h>
+    #include <math.h>
+    #include <stdint.h>
+    #include <string.h>
+
+    #define DS_TENS 27
+    static const long double ds_tens[DS_TENS + 1] = {
+        1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L, 1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L,
+        1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L
+    };
+
+    /* Returns the number in 80 bits; its mantissa is the result of one rounding. */
+    static inline long double ds_scaled(long double number, int exponent) {
+        return exponent < 0 ? number / ds_tens[-exponent] : number * ds_tens[exponent];
+    }
+
+    /* Returns whether the bits of the mantissa behind the first `kept` ones are exactly one half. */
+    static inline int ds_is_half(long double number, int kept) {
+        uint64_t mantissa;
+        memcpy(&mantissa, &number, sizeof mantissa);
+        return mantissa << kept == (uint64_t)1 << 63;
+    }
+
+    /* Finds the double nearest to digits * 10**exponent; returns 0 if it is not sure. */
+    static inline int ds_nearest(uint64_t digits, int exponent, double *found) {
+        long double number;
+        if (FLT_EVAL_METHOD == 0 && digits <= (uint64_t)1 << 53 && -22 <= exponent && exponent <= 22) {
+            const double ten = (double)ds_tens[exponent < 0 ? -exponent : exponent];
+            *found = exponent < 0 ? (double)digits / ten : (double)digits * ten;
+            return 1;
+        }
+        if (LDBL_MANT_DIG != 64 || exponent < -DS_TENS || exponent > DS_TENS) return 0;
+        number = ds_scaled((long double)digits, exponent);
+        if (ds_is_half(number, DBL_MANT_DIG)) return 0;
+        *found = (double)number;
+        return 1;
+    }
+
+    /* The same for single precision. */
+    static inline int ds_nearest_single(uint64_t digits, int exponent, float *found) {
+        long double number;
+        if (LDBL_MANT_DIG != 64 || exponent < -DS_TENS || exponent > DS_TENS) return 0;
+        number = ds_scaled((long double)digits, exponent);
+        if (ds_is_half(number, FLT_MANT_DIG)) return 0;
+        *found = (float)number;
+        return 1;
+    }
+
+    /* Finds the fewest digits that mean this positive number, and the closest to it of them; returns 0 if not sure.
+       No two numbers with at most `always` digits have the same double or float, and `most` are enough for any. */
+    static inline int ds_shortest(double value, int is_single, uint64_t *digits, int *exponent) {
+        const int always = is_single ? 6 : 15, most = is_single ? 9 : 17;
+        int first, tens, places;
+        long double scaled;
+        if (LDBL_MANT_DIG != 64 || !(value > 1e-10 && value < 1e27)) return 0;
+        frexp(value, &tens);
+        tens = (int)floor((tens - 1) * 0.30102999566398114);
+        first = most - 1 - tens;
+        if (first < -DS_TENS || first > DS_TENS) return 0;
+        scaled = ds_scaled(value, first);
+        if (scaled >= ds_tens[most]) {
+            if (--first < -DS_TENS) return 0;
+            scaled = ds_scaled(value, first);
+        }
+        for (places = always; places <= most; places++) {
+            const long double part = scaled / ds_tens[most - places];
+            const uint64_t whole = (uint64_t)part;
+            const double rest = (double)(part - (long double)whole);
+            const int power = most - places - first;
+            /* `scaled` may be wrong by 0.004 of its last digit; a number in the middle is never as short as `always` */
+            if (fabs(rest - 0.5) < (places == most ? 1e-2 : 1e-3)) {
+                if (places == always) continue;
+                return 0;
+            }
+            *digits = whole + (rest > 0.5);
+            *exponent = power;
+            if (is_single) {
+                float back;
+                if (!ds_nearest_single(*digits, power, &back)) return 0;
+                if (back != (float)value) continue;
+            } else {
+                double back;
+                if (!ds_nearest(*digits, power, &back)) return 0;
+                if (back != value) continue;
+            }
+            if (places == always)
+                while (*digits % 10 == 0) { *digits /= 10; ++*exponent; }
+            else {
+                int ignored; /* below a power of two, doubles are closer, and other digits may be the shortest */
+                if (frexp(value, &ignored) == 0.5) return 0;
+            }
+            return 1;
+        }
+        return 0;
+    }
+    """
+    bint nearest "ds_nearest"(uint64_t digits, int exponent, double* found) noexcept nogil
+    bint shortest "ds_shortest"(double value, bint is_single, uint64_t* digits, int* exponent) noexcept nogil

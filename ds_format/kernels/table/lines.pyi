@@ -1,0 +1,3 @@
+from typing import Any
+
+def put_lines(values: list[Any], masks: list[Any], n: int, delimiter: int, quoted: bytes = b"") -> bytes: ...
