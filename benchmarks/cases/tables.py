@@ -1,9 +1,10 @@
-"""Tables of text: one large CSV file, read and written by programs for tables, too."""
+"""Tables of text: one large file, read and written by programs for tables, too."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import warnings
 from collections.abc import Callable
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 
 import ds_format as ds
+from ds_format.dataset import as_array
 
 from ..data import Data
 from ..runner import Bench, Case, Group
 from ..timing import Trial
-from ..ways import OURS, PANDAS, PYARROW, reads, writes
+from ..ways import JSON, OURS, PANDAS, PYARROW, reads, writes
 
 STATIONS = 2000
 
@@ -99,9 +101,51 @@ def write(bench: Bench, folder: Path) -> Trial:
     return Trial(ways, n=1)
 
 
+def read_json(bench: Bench, folder: Path) -> Trial:
+    """Read a file into arrays, or into lists."""
+    data = table(bench.sizes.rows // 5)
+    path = os.fspath(folder / "table.json")
+    ds.write(path, data)
+    lists = reads(JSON, _load, [path], data, value=_of_lists)
+    return Trial([reads(OURS, ds.read, [path], data), lists], n=1)
+
+
+def write_json(bench: Bench, folder: Path) -> Trial:
+    """Write a file from arrays, or from lists."""
+    data = table(bench.sizes.rows // 5)
+    lists = {name: array.tolist() for name, array in data.items() if name != "."}
+    return Trial(
+        [
+            writes(OURS, partial(_write_ours, data=data), [os.fspath(folder / "ours.json")], data, ds.read),
+            writes(JSON, partial(_dump, lists), [os.fspath(folder / "lists.json")], data, ds.read),
+        ],
+        n=1,
+    )
+
+
+def _load(path: str) -> Any:
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def _of_lists(found: dict[str, Any]) -> Data:
+    return {name: as_array(values) for name, values in found.items() if name != "."}
+
+
+def _dump(lists: Any, path: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(lists, file)
+
+
 GROUP = Group(
     "Tables",
     "One CSV file of five columns: times, names of 2,000 stations, numbers with two decimals and gaps, numbers with "
-    'all digits, integers. pandas reads with `float_precision="round_trip"`, because its default changes last digits.',
-    (Case("CSV, read", read), Case("CSV, write", write)),
+    "all digits, integers; and one JSON file of a fifth of it. pandas reads with `float_precision='round_trip'`, because "
+    "its default changes last digits.",
+    (
+        Case("CSV, read", read),
+        Case("CSV, write", write),
+        Case("JSON, read", read_json),
+        Case("JSON, write", write_json),
+    ),
 )

@@ -34,6 +34,7 @@ from ..codec.encode import type_of
 from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, TOO_DEEP, check_dims, is_too_deep, kind_of
 from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
+from ..kernels.json.values import dumps
 from .base import Metadata, warn
 from .handle import HeldSource
 from .sink import FileSink, count_payloads, typed_blocks
@@ -417,7 +418,7 @@ def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -
         Converts an array to lists of JSON values.
     """
     if not size:
-        yield json.dumps(values(flat)[0])
+        yield dumps(values(flat)[0], None, True).decode()
         return
     inner = [math.prod(size[axis:]) for axis in range(len(size) + 1)]
     at, end = start, start + len(flat)
@@ -429,7 +430,7 @@ def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -
         lead = ", " if at else ""
         at += len(part)
         closed = sum(at % count == 0 for count in inner[: axis + 1])
-        text = json.dumps(values(part.reshape(n, *size[axis + 1 :])))
+        text = dumps(values(part.reshape(n, *size[axis + 1 :])), None, True).decode()
         yield f"{lead}{'[' * opened}{text[1:-1]}{']' * closed}"
 
 

@@ -6,7 +6,7 @@ such float, only integers of 53 bits and powers up to 22 are decided, whose quot
 left to Python.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from *:
     """
@@ -105,6 +105,87 @@ cdef extern from *:
         }
         return 0;
     }
+
+    static const char ds_pairs[201] =
+        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+        "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+    /* Writes an integer of at most 20 bytes; returns its end. */
+    static inline uint8_t *ds_put_integer(uint8_t *out, int64_t value) {
+        uint8_t digits[20], *p = digits + 20;
+        uint64_t left = (uint64_t)value;
+        if (value < 0) { *out++ = '-'; left = 0 - left; }
+        for (; left >= 100; left /= 100) { p -= 2; memcpy(p, ds_pairs + 2 * (left % 100), 2); }
+        if (left >= 10) { p -= 2; memcpy(p, ds_pairs + 2 * left, 2); }
+        else *--p = (uint8_t)('0' + left);
+        memcpy(out, p, (size_t)(digits + 20 - p));
+        return out + (digits + 20 - p);
+    }
+
+    /* Writes a number with at most 15 digits, 6 of them after the point, like Python's repr; returns NULL for others.
+       No two such decimals have the same double, so the first one that equals the value is the shortest. */
+    static inline uint8_t *ds_put_decimal(uint8_t *out, double value) {
+        static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+        static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+        const double size = fabs(value);
+        if (!(size >= 1e-3 && size < 1e9)) return NULL;
+        for (int places = 0; places < 7; places++) {
+            const int64_t scaled = (int64_t)(size * tens[places] + 0.5);
+            if ((double)scaled / tens[places] == size) {
+                int64_t rest = scaled % whole[places];
+                if (value < 0) *out++ = '-';
+                out = ds_put_integer(out, scaled / whole[places]);
+                *out++ = '.';
+                if (!places) *out++ = '0';
+                for (int i = places - 1; i >= 0; i--, rest /= 10) out[i] = (uint8_t)('0' + rest % 10);
+                return out + places;
+            }
+        }
+        return NULL;
+    }
+
+    /* Writes digits * 10**exponent as Python's repr does: with an exponent below 1e-4 and from 1e16 on. */
+    static inline uint8_t *ds_put_digits(uint8_t *out, uint64_t digits, int exponent) {
+        uint8_t text[20];
+        const int n = (int)(ds_put_integer(text, (int64_t)digits) - text), point = n + exponent, power = point - 1;
+        if (-4 < point && point <= 0) {
+            memcpy(out, "0.000", 5);
+            memcpy(out + 2 - point, text, n);
+            return out + 2 - point + n;
+        }
+        if (0 < point && point <= 16) {
+            memset(out, '0', point);
+            memcpy(out, text, n < point ? n : point);
+            out[point] = '.';
+            if (n <= point) { out[point + 1] = '0'; return out + point + 2; }
+            memcpy(out + point + 1, text + point, n - point);
+            return out + n + 1;
+        }
+        *out++ = text[0];
+        if (n > 1) { *out = '.'; memcpy(out + 1, text + 1, n - 1); out += n; }
+        *out++ = 'e';
+        *out++ = power < 0 ? '-' : '+';
+        if (-10 < power && power < 10) *out++ = '0';
+        return ds_put_integer(out, power < 0 ? -power : power);
+    }
+
+    /* Writes a finite number with the fewest digits, at most 25 bytes; returns NULL if it is not sure of them. */
+    static inline uint8_t *ds_put_number(uint8_t *out, double value, int is_single) {
+        uint64_t digits;
+        int exponent;
+        uint8_t *end;
+        if (value == 0) {
+            if (signbit(value)) *out++ = '-';
+            memcpy(out, "0.0", 3);
+            return out + 3;
+        }
+        if (!is_single && (end = ds_put_decimal(out, value)) != NULL) return end;
+        if (!ds_shortest(fabs(value), is_single, &digits, &exponent)) return NULL;
+        if (value < 0) *out++ = '-';
+        return ds_put_digits(out, digits, exponent);
+    }
     """
     bint nearest "ds_nearest"(uint64_t digits, int exponent, double* found) noexcept nogil
-    bint shortest "ds_shortest"(double value, bint is_single, uint64_t* digits, int* exponent) noexcept nogil
+    uint8_t* put_integer "ds_put_integer"(uint8_t* out, int64_t value) noexcept nogil
+    uint8_t* put_digits "ds_put_digits"(uint8_t* out, uint64_t digits, int exponent) noexcept nogil
+    uint8_t* put_number "ds_put_number"(uint8_t* out, double value, bint is_single) noexcept nogil

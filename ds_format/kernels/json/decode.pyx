@@ -14,6 +14,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+from ..common.decimals cimport nearest
 from ..common.words cimport load_u64
 from .unescape cimport unescape
 
@@ -183,18 +184,10 @@ cdef str take_string(Text* t, Names names):
     return <str> text
 
 
-cdef extern from "<float.h>":
-    const int FLT_EVAL_METHOD
-
 cdef enum:
     MAX_DEPTH = 64  # nested lists and dicts
     DIGITS = 18  # digits of an integer that always fits into 64 bits
-    EXACT_DIGITS = 15  # digits of an integer that a double always represents exactly
     NUMBER_SIZE = 60  # maximum bytes of a float
-
-cdef double[EXACT_DIGITS + 1] POWERS = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
-]
 
 
 cdef int expect(Text* t, uint8_t byte) except -1:
@@ -251,10 +244,9 @@ cdef int64_t take_count(Text* t) except -1:
 
 cdef object _take_number(Text* t):
     cdef const uint8_t* start = t.p
-    cdef bint negative = start[0] == b"-"
-    cdef int n, places = 0
-    cdef uint64_t value, _
-    cdef bint is_short = FLT_EVAL_METHOD == 0
+    cdef bint negative = start[0] == b"-", is_less, is_short = True
+    cdef int n, places = 0, exponent = 0
+    cdef uint64_t value, power = 0
     cdef double number
     t.p += negative
     value = _take_integer(t, &n)
@@ -268,14 +260,16 @@ cdef object _take_number(Text* t):
         if places == 0:
             raise Unusual
     if t.p < t.end and (t.p[0] == b"e" or t.p[0] == b"E"):
-        is_short = False
         t.p += 1
+        is_less = t.p < t.end and t.p[0] == b"-"
         if t.p < t.end and (t.p[0] == b"+" or t.p[0] == b"-"):
             t.p += 1
-        if _take_digits(t, &_) == 0:
+        exponent = _take_digits(t, &power)
+        if exponent == 0:
             raise Unusual
-    if is_short and n + places <= EXACT_DIGITS:
-        number = <double> value / POWERS[places]  # both are exact, so the quotient is correctly rounded
+        is_short = exponent <= 3
+        exponent = -<int> power if is_less else <int> power
+    if is_short and n + places <= DIGITS and nearest(value, exponent - places, &number):
         return PyFloat_FromDouble(-number if negative else number)
     return _parse_float(start, t.p - start)
 

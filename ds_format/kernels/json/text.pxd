@@ -1,10 +1,9 @@
-"""Numbers and strings as JSON text, written to the end of a buffer that is large enough."""
+"""Strings as JSON text, written to the end of a buffer that is large enough."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 
 cdef extern from *:
     """
-    #include <math.h>
     #include <stdint.h>
     #include <string.h>
     #if defined(__SSE2__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
@@ -97,48 +96,7 @@ cdef extern from *:
         }
         return out;
     }
-
-    static const char ds_pairs[201] =
-        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-        "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-
-    /* Writes an integer of at most 20 bytes; returns its end. */
-    static uint8_t *ds_put_integer(uint8_t *out, int64_t value) {
-        uint8_t digits[20], *p = digits + 20;
-        uint64_t left = (uint64_t)value;
-        if (value < 0) { *out++ = '-'; left = 0 - left; }
-        for (; left >= 100; left /= 100) { p -= 2; memcpy(p, ds_pairs + 2 * (left % 100), 2); }
-        if (left >= 10) { p -= 2; memcpy(p, ds_pairs + 2 * left, 2); }
-        else *--p = (uint8_t)('0' + left);
-        memcpy(out, p, (size_t)(digits + 20 - p));
-        return out + (digits + 20 - p);
-    }
-
-    /* Writes a number with at most 15 digits, 6 of them after the point, like Python's repr; returns NULL for others.
-       No two such decimals have the same double, so the first one that equals the value is the shortest. */
-    static uint8_t *ds_put_decimal(uint8_t *out, double value) {
-        static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-        static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
-        const double size = fabs(value);
-        if (value == 0 && !signbit(value)) { memcpy(out, "0.0", 3); return out + 3; }
-        if (!(size >= 1e-3 && size < 1e9)) return NULL;
-        for (int places = 0; places < 7; places++) {
-            const int64_t scaled = (int64_t)(size * tens[places] + 0.5);
-            if ((double)scaled / tens[places] == size) {
-                int64_t rest = scaled % whole[places];
-                if (value < 0) *out++ = '-';
-                out = ds_put_integer(out, scaled / whole[places]);
-                *out++ = '.';
-                if (!places) *out++ = '0';
-                for (int i = places - 1; i >= 0; i--, rest /= 10) out[i] = (uint8_t)('0' + rest % 10);
-                return out + places;
-            }
-        }
-        return NULL;
-    }
     """
     bint copy_plain "ds_copy_plain"(uint8_t* out, const uint8_t* p, Py_ssize_t size, uint8_t also) noexcept nogil
     uint8_t* copy_escaped "ds_copy_escaped"(uint8_t* out, const uint8_t* p, Py_ssize_t size) noexcept nogil
     uint8_t* copy_ascii "ds_copy_ascii"(uint8_t* out, int kind, const void* p, Py_ssize_t size) noexcept nogil
-    uint8_t* put_integer "ds_put_integer"(uint8_t* out, int64_t value) noexcept nogil
-    uint8_t* put_decimal "ds_put_decimal"(uint8_t* out, double value) noexcept nogil

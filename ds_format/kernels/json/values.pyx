@@ -13,6 +13,7 @@ from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport strlen
 
+from ..common.decimals cimport put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
 from ..common.utf8 cimport utf8_size
 from .loop cimport scan_from, scan_object, take_mark
@@ -20,7 +21,7 @@ from .scan cimport (
     BEHIND, BLANK, BOM, CR, ID_ESCAPED as ESCAPED, ID_FOUND as FOUND, ID_STRING as STRING, ID_TWICE as TWICE,
     MAX_DEPTH as DEEPEST, NUMBER_RANGE as RANGE, UTF8, VALID as FINE, Checked, Scan
 )
-from .text cimport copy_ascii, copy_escaped, copy_plain, put_decimal, put_integer
+from .text cimport copy_ascii, copy_escaped, copy_plain
 
 VALID = FINE
 ID_FOUND = FOUND
@@ -258,7 +259,7 @@ cdef int _put_float(Output* output, double value) except -1:
     if not isfinite(value):
         return _put_constant(output, value)
     grow(output, NUMBER)
-    end = put_decimal(output.data + output.size, value)
+    end = put_number(output.data + output.size, value, False)
     if end != NULL:
         output.size = end - output.data
         return 0

@@ -7,13 +7,12 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_RawFree
 from cpython.object cimport PyObject
-from libc.math cimport isinf, isnan, signbit
+from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset, strlen
 
-from ..common.decimals cimport shortest
+from ..common.decimals cimport put_digits, put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
-from ..json.text cimport put_decimal, put_integer
 
 cnp.import_array()
 
@@ -110,71 +109,28 @@ cdef int _put(Output* out, cnp.ndarray values, Py_ssize_t i, const uint8_t* spec
 
 cdef int _put_real(Output* out, double value, bint is_single) except -1:
     """Append a number with the fewest digits, as Python spells it. There is room for one."""
-    cdef uint64_t digits = 0
-    cdef int exponent = 0
     cdef uint8_t* end
     cdef char* spelt
     if isnan(value):
         return put_bytes(out, "nan", 3)
-    if signbit(value):
-        put_byte(out, c"-")
-        value = -value
     if isinf(value):
-        return put_bytes(out, "inf", 3)
-    if value == 0:
-        return put_bytes(out, "0.0", 3)
-    end = NULL if is_single else put_decimal(out.data + out.size, value)
+        return put_bytes(out, "inf", 3) if value > 0 else put_bytes(out, "-inf", 4)
+    end = put_number(out.data + out.size, value, is_single)
+    if end == NULL and is_single:
+        import numpy
+        text, _, power = numpy.format_float_scientific(numpy.float32(abs(value))).partition("e")
+        text = text.replace(".", "")
+        if value < 0:
+            put_byte(out, c"-")
+        end = put_digits(out.data + out.size, int(text), int(power) + 1 - len(text))
     if end != NULL:
         out.size = end - out.data
         return 0
-    if not shortest(value, is_single, &digits, &exponent):
-        if not is_single:
-            spelt = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-            try:
-                return put_bytes(out, spelt, strlen(spelt))
-            finally:
-                PyMem_Free(spelt)
-        import numpy
-        text, _, power = numpy.format_float_scientific(numpy.float32(value)).partition("e")
-        text = text.replace(".", "")
-        digits, exponent = int(text), int(power) + 1 - len(text)
-    out.size = _put_digits(out.data + out.size, digits, exponent) - out.data
-    return 0
-
-
-cdef uint8_t* _put_digits(uint8_t* out, uint64_t digits, int exponent) noexcept:
-    """Write digits * 10**exponent; with an exponent if it is less than 1e-4, or 1e16 and more. Return the end."""
-    cdef uint8_t[24] text
-    cdef int n = <int> (put_integer(text, <int64_t> digits) - text), point = n + exponent, power
-    if -4 < point <= 0:
-        out[0], out[1] = c"0", c"."
-        memset(out + 2, c"0", -point)
-        memcpy(out + 2 - point, text, n)
-        return out + 2 - point + n
-    if 0 < point <= 16:
-        if point < n:
-            memcpy(out, text, point)
-            out[point] = c"."
-            memcpy(out + point + 1, text + point, n - point)
-            return out + n + 1
-        memcpy(out, text, n)
-        memset(out + n, c"0", point - n)
-        out[point], out[point + 1] = c".", c"0"
-        return out + point + 2
-    out[0] = text[0]
-    out += 1
-    if n > 1:
-        out[0] = c"."
-        memcpy(out + 1, text + 1, n - 1)
-        out += n
-    power = point - 1
-    out[0], out[1] = c"e", c"-" if power < 0 else c"+"
-    power = -power if power < 0 else power
-    out += 2
-    if power < 10:
-        out[0] = c"0"
-        out += 1
-    return put_integer(out, power)
+    spelt = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+    try:
+        return put_bytes(out, spelt, strlen(spelt))
+    finally:
+        PyMem_Free(spelt)
 
 
 cdef int _put_text(Output* out, object text, const uint8_t* special) except -1:
