@@ -140,7 +140,7 @@ def _dump(lists: Any, path: str) -> None:
 GROUP = Group(
     "Tables",
     "One CSV file of five columns: times, names of 2,000 stations, numbers with two decimals and gaps, numbers with "
-    "all digits, integers; and one JSON file of a fifth of it. pandas reads with `float_precision='round_trip'`, because "
+    "all digits, integers; and one JSON file of a fifth of it. pandas reads with `float_precision='round_trip'`: "
     "its default changes last digits.",
     (
         Case("CSV, read", read),

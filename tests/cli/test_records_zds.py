@@ -329,7 +329,7 @@ def test_a_table_of_text_and_back(ds: Run, folder: Path) -> None:
         == '{"_id":"0","name":"Ada","age":36}\n{"_id":"1","name":"Bob","age":null}\n'
     )
     assert ds("select", "out.zds", "back.csv") == (0, "", "")
-    assert Path("back.csv").read_text().splitlines() == ["age,name", "36,Ada", ",Bob"]
+    assert Path("back.csv").read_text().splitlines() == ["name,age", "Ada,36", "Bob,"]
 
 
 def kept(path: str, collection: str = "default") -> str:

@@ -9,7 +9,7 @@ from cpython.mem cimport PyMem_Free, PyMem_RawFree
 from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset, strlen
+from libc.string cimport memset, strlen
 
 from ..common.decimals cimport put_digits, put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
