@@ -82,25 +82,33 @@ def csv_(dataset: dict[str, Any]) -> Passage:
     lengths: set[int] = set()
     if attrs(dataset["."].get(".", {})):
         passage.warnings.append(Loss(None, "attributes .*the dataset"))
+    columns: list[str] = []
+    has_scalars_only = all(array is not None and not array.ndim for _, _, array, _ in variables(dataset))
     for key, name, array, entry in variables(dataset):
         if array is None:
             passage.errors.append(Loss(name, "no data"))
             continue
-        if array.ndim != 1:
+        if array.ndim > 1:
             passage.errors.append(Loss(name, f"{array.ndim} dimensions, expected one"))
             continue
-        lengths.add(array.size)
         if attrs(entry) or entry.get(".time"):
             passage.warnings.append(Loss(name, "attributes"))
+        if not array.ndim and not has_scalars_only:
+            passage.warnings.append(Loss(name, "scalars"))
+            continue
+        columns.append(name)
+        lengths.add(array.size)
+        if not array.ndim:
+            column(passage, key, name, np.ma.array(array, ndmin=1))
+            continue
         dim = dims(key, entry, 1)[0]
         if dim != "i" and ".dims" in entry:
             passage.warnings.append(Loss(dim, "names of dimensions"))
         column(passage, key, name, array)
     if len(lengths) > 1:
         passage.errors.append(Loss(None, 'variable ".*": has .* values, but ".*" has'))
-    first = min((name for _, name, _, _ in variables(dataset)), default="")
-    if first.startswith("\ufeff"):
-        passage.errors.append(Loss(first, "byte order mark"))
+    if columns and columns[0].startswith("\ufeff"):
+        passage.errors.append(Loss(columns[0], "byte order mark"))
     return passage
 
 

@@ -132,9 +132,10 @@ class Coding:
         self.steps: dict[str, list[Callable[[Any], Any]]] = {}
         self.unclear: list[DsError] = []
         if format.unpack is not False:
+            unpack = packing.unpack_decimal if format.is_decimal else packing.unpack
             for key, entry in packing.entries_to_unpack({**(whole or {}), **meta}, format.unpack).items():
                 if key in meta:
-                    self._add(key, packing.unpacked_meta(entry), partial(packing.unpack, attrs=entry))
+                    self._add(key, packing.unpacked_meta(entry), partial(unpack, attrs=entry))
         if times is not None:
             check_times(times, time_units, calendar)
             self._write_as_text(whole or {})

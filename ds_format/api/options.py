@@ -66,7 +66,8 @@ class FormatOptions(TypedDict, total=False):
     widen: bool
     """For ds and NetCDF files."""
     delimiter: str
-    """For CSV files."""
+    scalars: bool
+    """Both for CSV files."""
     mappable: bool
     """For BinPickle files."""
     key: str

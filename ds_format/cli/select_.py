@@ -95,6 +95,12 @@ STORED = (
     ),
     Option("level", "Level of compression, from fast to small: for zlib 1 to 9, by default 4.", "N", integer()),
     Option(
+        "scalars",
+        "Whether a CSV file repeats scalars in all rows; false by default: they are left out, with a warning.",
+        "true | false",
+        boolean,
+    ),
+    Option(
         "shards", "Lengths of shards, files with many chunks, in a Zarr store.", _CHUNKS, pairs(_CHUNKS, integer(1))
     ),
     Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),

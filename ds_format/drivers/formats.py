@@ -118,6 +118,8 @@ class Format(NamedTuple):
     unpack: bool | None = False
     """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
     that read such files would apply the scale, so they get the values that `read` returns."""
+    is_decimal: bool = False
+    """Whether these values are rounded to the decimals of their scale: files have their text."""
     dates: bool = False
     """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
@@ -360,9 +362,10 @@ BUILT_IN = {
             (".csv", ".tsv", ".tab"),
             _csv,
             title="CSV",
-            creation=FILE | TIMES | TEXT_TIMES | {"delimiter"},
+            creation=FILE | TIMES | TEXT_TIMES | {"delimiter", "scalars"},
             implied=((".tsv", "delimiter", "\t"), (".tab", "delimiter", "\t")),
             unpack=None,
+            is_decimal=True,
             is_shaped=False,
         ),
         Format(

@@ -19,6 +19,8 @@ OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_ran
 """Attributes whose values are packed numbers, so that they do not apply to unpacked values."""
 SETTINGS_OF_PACKED = (PACKED, "fill", "mark")
 """The same of settings of a NetCDF or HDF5 file."""
+MOST_DECIMALS = 9
+"""Decimals of a scale that is a chosen number; others are quotients."""
 
 
 def are_packing(attrs: Mapping[str, Any], type_name: str | None) -> bool:
@@ -153,6 +155,33 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         out = np.ma.MaskedArray(data, np.ma.getmask(values), fill_value=values.fill_value)
     return out if np.ndim(values) or isinstance(values, np.ndarray) else out[()]
+
+
+def unpack_decimal(values: Any, attrs: Mapping[str, Any]) -> Any:
+    """Return unpacked numbers that are the nearest ones to their decimals, if scale and offset have few decimals.
+
+    Parameters
+    ----------
+    values : ndarray or MaskedArray
+    attrs : dict
+        As of `unpack`.
+
+    Examples
+    --------
+    >>> attrs = {"scale_factor": 0.01, "add_offset": 273.15}
+    >>> packed = np.array([858], "i2")
+    >>> unpack(packed, attrs).tolist(), unpack_decimal(packed, attrs).tolist()
+    ([281.72999999999996], [281.73])
+    """
+    out = unpack(values, attrs)
+    given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs and _is_number(attrs[name])]
+    decimals = max(map(_decimals, given), default=0)
+    return out if decimals > MOST_DECIMALS or out.dtype.kind != "f" else out.round(decimals)
+
+
+def _decimals(number: Any) -> int:
+    digits, _, power = str(number).partition("e")
+    return max(0, len(digits.partition(".")[2].rstrip("0")) - int(power or 0))
 
 
 @functools.cache

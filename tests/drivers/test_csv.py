@@ -8,6 +8,8 @@ import re
 import subprocess
 import tempfile
 import time
+import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +195,6 @@ def test_two_readers_of_one_source(tmp_path: Path) -> None:
     ("dataset", "message"),
     [
         ({"x": np.zeros((2, 2))}, 'variable "x": has 2 dimensions, expected one'),
-        ({"x": 5}, 'variable "x": has 0 dimensions, expected one'),
         ({"x": None}, 'variable "x": has no data'),
         ({"x": [1], "y": [1, 2]}, 'variable "y": has 2 values, but "x" has 1'),
         ({"x": np.array([b"a\xff"])}, r"""variable "x": found the bytes b'a\\xff', which are not UTF-8"""),
@@ -201,7 +202,7 @@ def test_two_readers_of_one_source(tmp_path: Path) -> None:
         ({"\udcff": [1]}, "the name has surrogates"),
         ({"\ufeffa": [1], "\ufeffb": [2]}, "the first name begins with a byte order mark"),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_what_cannot_be_written(dataset: dict[str, Any], message: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("old")
@@ -329,6 +330,45 @@ def test_the_line_of_names_tells_the_separator(name: str, line: str, names: list
 def test_columns_are_in_the_order_of_the_dataset(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.csv", {name: [1] for name in "bca"})
     assert (tmp_path / "a.csv").read_bytes() == b"b,c,a\r\n1,1,1\r\n"
+
+
+def test_scalars(tmp_path: Path) -> None:
+    dataset = {"t": np.array([1, 2, 3]), "id": "S;1", "lat": 50.25, "gap": np.ma.masked_array(1, True)}
+    dataset["."] = {"t": {".dims": ["i"]}}
+    path = tmp_path / "a.csv"
+    with pytest.warns(
+        LossWarning, match=r'scalars \("id", "lat", "gap"; `--scalars`, in Python `scalars=True`, repeats'
+    ):
+        ds.write(path, dataset)
+    assert path.read_bytes() == b"t\r\n1\r\n2\r\n3\r\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sink, "BLOCK_LENGTH", 2)
+        ds.write(path, dataset, scalars=True)
+    assert path.read_bytes() == b"t,id,lat,gap\r\n1,S;1,50.25,\r\n2,S;1,50.25,\r\n3,S;1,50.25,\r\n"
+    ds.write(path, {"id": "S1", "lat": 50.25})
+    assert path.read_bytes() == b"id,lat\r\nS1,50.25\r\n"
+
+
+def test_packed_numbers_have_the_decimals_of_their_scale(tmp_path: Path) -> None:
+    packed = np.arange(-32768, 32767, 7, dtype="i2")
+    dataset: dict[str, Any] = {"x": np.ma.masked_array(packed, packed == 99)}
+    for scale, offset in ((0.01, 273.15), (np.float32(0.01), np.float32(273.15)), (0.1, 0), (1e-05, None), (2, 0.5)):
+        given = {"scale_factor": scale} if offset is None else {"scale_factor": scale, "add_offset": offset}
+        dataset["."] = {"x": {".dims": ["i"], ".netcdf": {"packed": True}, **given}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LossWarning)
+            ds.write(tmp_path / "a.csv", dataset)
+        cells = (tmp_path / "a.csv").read_text().splitlines()[1:]
+        exact = [Decimal(str(scale)) * int(one) + Decimal(str(offset or 0)) for one in packed]
+        assert [cell and Decimal(cell) for cell in cells] == [
+            "" if one == 99 else value for one, value in zip(packed, exact, strict=True)
+        ]
+
+
+def test_a_scale_that_is_a_quotient_rounds_nothing(tmp_path: Path) -> None:
+    entry = {".dims": ["i"], ".netcdf": {"packed": True}, "scale_factor": 1 / 3}
+    ds.write(tmp_path / "a.csv", {"x": np.arange(100, dtype="i2"), ".": {"x": entry}})
+    assert ds.read(tmp_path / "a.csv")["x"].tolist() == (np.arange(100) * (1 / 3)).tolist()
 
 
 def cell_type(cells: list[str]) -> tuple[str, list[Any]]:

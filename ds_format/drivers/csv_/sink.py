@@ -44,11 +44,16 @@ class Losses:
             self._attributes.insert(0, "the dataset")
         self._times = [text for key in meta if key != "." and (text := _time(key, meta[key]))]
         dims = [dim for key in meta if key != "." for dim in meta[key].get(".dims") or ()]
+        self._scalars: list[str] = []
         self._dims = [f'"{dim}"' for dim in dict.fromkeys(dims) if dim != DIMENSION]
         self._types: list[str] = []
         self._payloads: dict[str, None] = {}
         self._empty: dict[str, None] = {}
         self._long: dict[str, None] = {}
+
+    def add_scalar(self, key: str) -> None:
+        """Record a scalar that is left out."""
+        self._scalars.append(_quoted(key))
 
     def add_type(self, key: str, written: str, read: str) -> None:
         """Record the type of a variable, and the one inferred from its cells."""
@@ -74,6 +79,8 @@ class Losses:
         if self._times:
             advice = '`times: iso`, in Python `times="iso"`, writes dates'
             out.append(f"units of times ({_listed(self._times)}; {advice})")
+        if self._scalars:
+            out.append(f"scalars ({_listed(self._scalars)}; `--scalars`, in Python `scalars=True`, repeats them)")
         if self._attributes:
             out.append(f"attributes (of {_listed(self._attributes)})")
         if self._dims:
@@ -190,7 +197,7 @@ class CsvSink(FileSink):
     r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
 
     The values of each variable go to a temporary file, from which `commit` makes rows. Columns are in the order of the
-    metadata. Lines end with `\r\n`. One `LossWarning` names all losses.
+    metadata. Lines end with `\r\n`. If all variables are scalars, there is one row. One `LossWarning` names all losses.
 
     Parameters
     ----------
@@ -200,6 +207,8 @@ class CsvSink(FileSink):
     delimiter : str, optional
         The separator of cells, one character of ASCII. By default a tab for the suffixes `.tsv` and `.tab`, otherwise a
         comma.
+    scalars : bool
+        Whether variables without dimensions are columns, whose value is repeated. Otherwise they are left out.
     atomic, durable : bool
         As `target.Target`.
 
@@ -214,13 +223,23 @@ class CsvSink(FileSink):
     """
 
     def __init__(
-        self, path: Any, meta: Metadata, *, delimiter: str | None = None, atomic: bool = True, durable: bool = False
+        self,
+        path: Any,
+        meta: Metadata,
+        *,
+        delimiter: str | None = None,
+        scalars: bool = False,
+        atomic: bool = True,
+        durable: bool = False,
     ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._delimiter = ord(self._checked(delimiter))
-        self._keys = [key for key in meta if key != "."]
+        sizes = {key: entry.get(".size") for key, entry in meta.items() if key != "."}
+        self._scalars = {key for key, size in sizes.items() if size is not None and not len(size)}
+        is_repeated = scalars or len(self._scalars) == len(sizes)
+        self._keys = [key for key in sizes if is_repeated or key not in self._scalars]
         try:
-            self._n = _check(self._keys, meta)
+            self._n = _check(self._keys, sizes)
         except DsError as error:
             raise error.at(path=self.path)
         self._hints = {key: meta[key].get(".type") for key in self._keys}
@@ -242,6 +261,9 @@ class CsvSink(FileSink):
         return str(delimiter)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
+        if name not in self._keys:
+            self._losses.add_scalar(name)
+            return
         places: list[int] = []
         ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
         column: Column | None = None
@@ -266,7 +288,13 @@ class CsvSink(FileSink):
     def _parts(self, key: str) -> Iterator[tuple[Any, Any]]:
         for place in self._places[key]:
             self._spool.seek(place)
-            yield pickle.load(self._spool)
+            values, mask = pickle.load(self._spool)
+            if key not in self._scalars:
+                yield values, mask
+                continue
+            for start in range(0, self._n, self._step):
+                n = min(self._step, self._n - start)
+                yield values.repeat(n), None if mask is None else mask.repeat(n)
 
     def _lines(self) -> Iterator[bytes]:
         """Yield the lines of as many rows as one part of each variable has."""
@@ -308,16 +336,17 @@ class CsvSink(FileSink):
             self._file.close()
 
 
-def _check(keys: list[str], meta: Metadata) -> int:
+def _check(keys: list[str], sizes: Mapping[str, Any]) -> int:
     """Return the number of rows."""
     rows: dict[int, str] = {}
     for key in keys:
-        name, size = unescape(key), meta[key].get(".size")
+        name, size = unescape(key), sizes[key]
         if size is None:
             raise UnsupportedError("has no data, which CSV cannot represent", variable=name)
-        if len(size) != 1:
+        if len(size) > 1:
             raise UnsupportedError(f"has {len(size)} dimensions, expected one (not supported in CSV)", variable=name)
-        rows.setdefault(size[0], name)
+        if len(size):
+            rows.setdefault(size[0], name)
         if len(rows) > 1:
             (n, other), (m, _) = rows.items()
             message = f'has {m} values, but "{other}" has {n}: all have one size (not supported in CSV)'
@@ -328,4 +357,4 @@ def _check(keys: list[str], meta: Metadata) -> int:
             raise UnsupportedError("the name has surrogates, which are not characters", variable=name) from None
     if keys and unescape(keys[0]).startswith("\ufeff"):
         raise UnsupportedError("the first name begins with a byte order mark", variable=unescape(keys[0]))
-    return next(iter(rows), 0)
+    return next(iter(rows), min(1, len(keys)))
