@@ -16,8 +16,9 @@ from ds_format.base.dtypes import TYPES
 from ds_format.base.text import unescape
 from ds_format.drivers import FORMATS, Driver, Format
 from ds_format.drivers.base import BLOCK_SIZE, Metadata, Problem, warn
-from ds_format.drivers.handle import FileHandle, HeldSource
+from ds_format.drivers.handle import FileHandle
 from ds_format.drivers.sink import FileSink, count_payloads
+from ds_format.drivers.source import HeldSource
 from ds_format.testing import FormatContract, Loss, Passage, variables
 
 from .formats import rows

@@ -35,8 +35,8 @@ from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, TOO_DEEP, check_dims, is_t
 from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from .base import Metadata, warn
-from .handle import HeldSource
 from .sink import FileSink, count_payloads, typed_blocks
+from .source import HeldSource
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}

@@ -16,8 +16,8 @@ from ds_format import UnsupportedError, escape, unescape
 from ds_format.dataset import attrs
 from ds_format.drivers import Driver, Format
 from ds_format.drivers.base import Metadata
-from ds_format.drivers.handle import HeldSource
 from ds_format.drivers.sink import FileSink, count_payloads
+from ds_format.drivers.source import HeldSource
 from ds_format.errors import FormatError
 
 
