@@ -74,7 +74,6 @@ class PickleSink(FileSink):
             warn("NaN have a payload", self.path, unescape(name))
 
     def _finish(self) -> None:
-        self._write_omitted()
         self.file.write(b"mark" + pickle.dumps((self.arrays, self.meta)))
         self.file.close()
 
@@ -173,7 +172,6 @@ def changing(change: Callable[[Any], Any]) -> Callable[[Patch], None]:
     """Write other arrays than those that were given."""
 
     def finish_changed(self: Any) -> None:
-        self._write_omitted()
         self.arrays = {key: None if array is None else change(array) for key, array in self.arrays.items()}
         finish(self)
 

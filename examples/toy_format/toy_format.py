@@ -68,7 +68,6 @@ class ToySink(FileSink):
         self._file.write("\n")
 
     def _finish(self) -> None:
-        self._write_omitted()
         self._file.close()
 
     def _close(self) -> None:

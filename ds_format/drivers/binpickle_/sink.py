@@ -257,7 +257,6 @@ class BinPickleSink(FileSink):
         return stored.entry(["ndarray", str(dtype), shape] if self._writer.version == 2 else None)
 
     def _finish(self) -> None:
-        self._write_omitted()
         self._pickle()
         self._writer.finish(is_mappable=self._mappable)
         self._close()

@@ -199,7 +199,6 @@ class CsvSink(FileSink):
             yield from zip(*columns, strict=True)
 
     def _finish(self) -> None:
-        self._write_omitted()
         writer = csv.writer(self._file, delimiter=self._delimiter)
         if self._keys:
             writer.writerow([unescape(key) for key in self._keys])

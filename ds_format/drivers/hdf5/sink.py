@@ -360,8 +360,6 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     ):
         self._compression, self._level = compression, level
         super().__init__(path, meta, atomic=atomic, durable=durable)
-        self._ahead = iter(self._plan.variables.items())
-        self._passed: set[str] = set()
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
         found = self._compression
@@ -381,17 +379,6 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         for name, values in self._plan.attributes.items():
             owner = self._file[name or "/"]
             write_marker(owner, write_attributes(owner, values, None, False))
-
-    def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write a variable, after those before it that have no data and so are not written, which keeps the order."""
-        if name in self._passed and self._plan.variables[name].shape is None:
-            return
-        while name not in self._passed:
-            key, plan = next(self._ahead)
-            self._passed.add(key)
-            if plan.shape is None and key != name:
-                self._put_all(plan, self._known(plan) or self._survey(plan, ()), ())
-        super()._write(name, blocks)
 
     def _known(self, plan: DatasetPlan) -> Form | None:
         return known_form(plan)

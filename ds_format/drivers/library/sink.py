@@ -265,7 +265,6 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
 
     def _finish(self) -> None:
         with telling_of_a_full_disk(self._target, self.path):
-            self._write_omitted()
             with Guard(DsError, self.path):
                 self._complete()
             self._end()

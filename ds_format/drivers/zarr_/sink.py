@@ -274,7 +274,6 @@ class ZarrSink(FolderSink):
             array.update_attributes({**raw, **({MARKER: marker} if marker else {})})
 
     def _finish(self) -> None:
-        self._write_omitted()
         with guarded(self.path, kind=DsError):
             zarr.consolidate_metadata(self._root.store)
 
