@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -210,6 +211,13 @@ class FileSink(TargetSink):
         """Create the file, and return a descriptor for reading and writing; see `Target.create`."""
         with naming(self.path):
             return self._target.create()
+
+    @contextmanager
+    def _lent(self) -> Iterator[str]:
+        """Create the file for a library, which opens it by this name; see `Target.lent`."""
+        # the library would report a missing folder as a lack of permission
+        with naming(self.path), self._target.lent() as written:
+            yield written
 
 
 class FolderSink(TargetSink):

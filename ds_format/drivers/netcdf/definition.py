@@ -237,26 +237,21 @@ def choose_format(
     return (format, None) if reason is None else (DEFAULT_FORMAT, reason)
 
 
-def known_facts(plan: VariablePlan, format: str) -> Facts | None:
-    """Return the facts that defining a variable needs, if the metadata have them; else None."""
-    if plan.shape is None:
-        return Facts(plan.type or "int8")
-    if plan.type is None or plan.total == 0:
-        return None if plan.total else Facts(plan.type or "float64")
-    if TYPES[plan.type].is_string:
-        return _known_strings(plan, plan.type, format)
-    dtype = file_dtype(plan.type)
+def known_numbers(plan: VariablePlan, type_name: str) -> Facts | None:
+    """Return what the metadata of a variable of numbers or booleans tell; see `plan.known_facts`."""
+    dtype = file_dtype(type_name)
     if sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
-        return Facts(plan.type, has_missing=bool(plan.missing))
+        return Facts(type_name, has_missing=bool(plan.missing))
     if plan.missing is False:
-        return Facts(plan.type)
+        return Facts(type_name)
     # of the small types any value may well be present
     if plan.missing and dtype.itemsize > 2:
-        return Facts(plan.type, has_missing=True, free=np.array([default_fill(dtype)]))
+        return Facts(type_name, has_missing=True, free=np.array([default_fill(dtype)]))
     return None
 
 
-def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | None:
+def known_strings(plan: VariablePlan, format: str, type_name: str) -> Facts | None:
+    """Return what the metadata of a variable of strings tell, in a file of a format; see `plan.known_facts`."""
     record = setting(plan.record, "char", dict)
     if record is None:
         return Facts(type_name) if plan.missing is False and file_kind(type_name, format) == "string" else None
