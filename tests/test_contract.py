@@ -16,8 +16,9 @@ from ds_format.base.dtypes import TYPES
 from ds_format.base.text import unescape
 from ds_format.drivers import FORMATS, Driver, Format
 from ds_format.drivers.base import BLOCK_SIZE, Metadata, Problem, warn
-from ds_format.drivers.handle import FileHandle, HeldSource
+from ds_format.drivers.handle import FileHandle
 from ds_format.drivers.sink import FileSink, count_payloads
+from ds_format.drivers.source import HeldSource
 from ds_format.testing import FormatContract, Loss, Passage, variables
 
 from .formats import rows
@@ -73,7 +74,6 @@ class PickleSink(FileSink):
             warn("NaN have a payload", self.path, unescape(name))
 
     def _finish(self) -> None:
-        self._write_omitted()
         self.file.write(b"mark" + pickle.dumps((self.arrays, self.meta)))
         self.file.close()
 
@@ -172,7 +172,6 @@ def changing(change: Callable[[Any], Any]) -> Callable[[Patch], None]:
     """Write other arrays than those that were given."""
 
     def finish_changed(self: Any) -> None:
-        self._write_omitted()
         self.arrays = {key: None if array is None else change(array) for key, array in self.arrays.items()}
         finish(self)
 

@@ -6,7 +6,7 @@ import functools
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
@@ -188,22 +188,5 @@ def watched(read: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Watched, *args: Any, **options: Any) -> Any:
         with self.watch:
             return read(self, *args, **options)
-
-    return method
-
-
-def watched_blocks(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """Make a generator method of a source raise a ReplacedError in place of each block read from a modified file."""
-
-    @functools.wraps(blocks)
-    def method(self: Watched, *args: Any, **options: Any) -> Iterator[Any]:
-        found, watch = blocks(self, *args, **options), self.watch  # closing the source ends neither
-        while True:
-            with watch:
-                try:
-                    block = next(found)
-                except StopIteration:
-                    return
-            yield block
 
     return method

@@ -129,7 +129,7 @@ class Format(NamedTuple):
     is_shaped: bool = True
     """Whether a file contains the shapes of variables."""
     is_positioned: bool = False
-    """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
+    """Whether handles read at positions in the file. Other sources are `source.ReopenedSource`."""
     takes_body: bool = False
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
     last: int = 0
@@ -471,7 +471,8 @@ def of_other_packages() -> list[Format]:
             fault = f"cannot be loaded: {type(error).__name__}: {error}"
         else:
             if not isinstance(format, Format):
-                fault = f"found {type(format).__name__}, expected ds_format.drivers.Format"
+                kind = "type" if isinstance(format, type) else type(format).__name__
+                fault = f"found {kind}, expected ds_format.drivers.Format"
             elif format.name in names or not suffixes.isdisjoint(format.suffixes):
                 fault = f"another format has its name or a suffix of it: {' '.join([format.name, *format.suffixes])}"
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ import numpy as np
 
 from ..base.dtypes import TYPES
 from ..base.text import unescape
-from ..body import Address, Opened, open_file, path_text
+from ..body import Address, open_file, path_text
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
-from ..errors import DsError, MissingError, ReplacedError
-from ..model.index import normalize, take
-from .base import BLOCK_SIZE, OBJECT_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
+from ..errors import DsError, ReplacedError
+from ..model.index import normalize
+from .base import Entries, Handle, Origin
 
 MAX_DIGESTS = 4096
 """Maximum number of files whose digests are stored."""
@@ -113,80 +112,6 @@ class FileHandle(Indexed):
         if properties(source.meta, self.key) != (self.shape, self.type):
             raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")
         return source.read(self.key, index)
-
-
-class Reopened(Opened):
-    """A source whose handles open the file again.
-
-    Attributes
-    ----------
-    origin : Origin
-        Set by the function that opens the source.
-    watch : Watch
-        Likewise, unless the source has all values in memory.
-    """
-
-    origin: Origin
-    watch = Watch()
-    is_watched_by_path = True
-    """False if all values are in memory after opening."""
-    meta: Metadata
-    faults: Mapping[str, Any]
-
-    def handle(self, name: str) -> Handle:
-        """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
-        check_faults(self.faults, [name])
-        shape, type_name = properties(self.meta, name)
-        return FileHandle(self.origin, name, shape, type_name, bool(self.meta[name].get(".missing", True)))
-
-
-class HeldSource(Reopened):
-    """A source that has all values in memory after opening.
-
-    Attributes
-    ----------
-    meta : Metadata
-        Empty at first, like `arrays`. The function that opens a file fills both.
-    arrays : dict
-        Key of a variable → ndarray or MaskedArray, or None if it has no data.
-    """
-
-    is_watched_by_path = False
-
-    def __init__(self, path: Any):
-        self.path = path_text(path)
-        self.faults: dict[str, DsError] = {}
-        self.meta: Metadata = {}
-        self.arrays: dict[str, Any] = {}
-
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `drivers.base.Source`."""
-        array = self._array(name)
-        if array is None:
-            return None
-        part = array if index is None else take(array, index)
-        masked = isinstance(part, np.ma.MaskedArray)
-        if masked and not np.ma.getmaskarray(part).any():
-            part, masked = np.ma.getdata(part), False
-        return part.copy() if part.ndim or masked else part[()]
-
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Iterate over the blocks of one variable; see `drivers.base.Source`."""
-        array = self._array(name)
-        if array is None:
-            return
-        item_size = OBJECT_SIZE if array.dtype.kind == "O" else array.itemsize
-        for slices in block_slices(array.shape, item_size, budget):
-            yield array[slices].copy() if slices else array.copy()
-
-    def close(self) -> None:
-        """Release the memory."""
-        self.arrays = {}
-
-    def _array(self, name: str) -> Any:
-        if name not in self.arrays:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        return self.arrays[name]
 
 
 def properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:

@@ -16,7 +16,6 @@ import contextlib
 import json
 import math
 import warnings
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
@@ -36,8 +35,8 @@ from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from ..kernels.json.values import dumps
 from .base import Metadata, warn
-from .handle import HeldSource
 from .sink import FileSink, count_payloads, typed_blocks
+from .source import HeldSource
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
@@ -342,26 +341,10 @@ class JsonSink(FileSink):
                 size = entry.get(".size")
                 self._sizes[key] = None if size is None else tuple(size)
                 self._entries[key].update({".size": size, ".type": entry.get(".type")})
-        self._left = deque(self._sizes)
         self._lead = "{"
         self._file: IO[str] = open(self._create(), "w", encoding="ascii")  # noqa: SIM115 - until commit
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        self._write_left(name)
-        self._write_values(name, blocks)
-
-    def _write_left(self, name: str | None = None) -> None:
-        """Write the variables without values that precede `name` in the metadata; without it, all others."""
-        while self._left and self._left[0] != name:
-            key = self._left[0]
-            size = self._sizes[key]
-            if key not in self._begun:
-                if name is not None and size is not None and 0 not in size:
-                    return
-                self.write(key, ())
-            self._left.popleft()
-
-    def _write_values(self, name: str, blocks: Iterable[Any]) -> None:
         size, entry = self._sizes[name], self._entries[name]
         self._put(f"{self._lead}{json.dumps(name)}: ")
         self._lead = ", "
@@ -386,7 +369,6 @@ class JsonSink(FileSink):
             self._file.write(text)
 
     def _finish(self) -> None:
-        self._write_left()
         entries = {key: entry for key, entry in self._entries.items() if key != "."}
         meta = {**entries, ".": self._entries.get(".", {})}
         self._put(f'{self._lead}".": {json.dumps(meta)}}}')

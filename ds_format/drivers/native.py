@@ -27,17 +27,18 @@ from .. import hdf5
 from ..base import signatures, threads
 from ..base.once import once
 from ..base.text import escape
-from ..body import Address, Opened
+from ..body import Address
 from ..body.body import FIRST_SIZE, Body
-from ..body.stamp import Stamp, Watch, watched, watched_blocks
+from ..body.stamp import Stamp, Watch, watched
 from ..errors import DsError, FormatError, UnsupportedError, Unusual
 from ..kernels.common.finishing import Finisher
 from ..model.missing import default_fill
-from .base import BLOCK_SIZE, Entries, Origin, ReadBy, check_faults
+from .base import Origin, ReadBy, check_faults
 from .handle import PositionedHandle
 from .library.catalog import FileVariable
 from .library.source import Reading, read_ahead
 from .slabs import Slices, clipped, read_filled, slabs_of
+from .source import BaseSource
 
 
 class NativeValues(Reading):
@@ -51,7 +52,7 @@ class NativeValues(Reading):
 
     def __init__(self, body: Body):
         self._body = body
-        self._path = body.name
+        self.path = body.name
 
     @property
     def body(self) -> Body:
@@ -154,7 +155,7 @@ class NativeValues(Reading):
         try:
             return self._values(variable.place, slices, variable.sought)
         except DsError as error:
-            raise error.at(path=self._path, variable=variable.name)
+            raise error.at(path=self.path, variable=variable.name)
 
     def _slabs(self, variable: FileVariable, every: Iterator[Slices]) -> Iterator[tuple[NDArray[Any], bool]]:
         if self._body.memory is not None:
@@ -252,11 +253,11 @@ class HDF5Values(NativeValues):
         try:
             return self._padded(variable, slices)
         except hdf5.Unusual as reason:
-            log_reason(self._path, self.library, f'variable "{variable.name}": {reason}')
+            log_reason(self.path, self.library, f'variable "{variable.name}": {reason}')
             refuse_elsewhere(self._body, self.library, f'variable "{variable.name}": {reason}')
             self._check_index(variable)
         except DsError as error:
-            raise error.at(path=self._path, variable=variable.name)
+            raise error.at(path=self.path, variable=variable.name)
         return self._opened_by_library().fetch(escape(variable.name), slices), True
 
     def _check_index(self, variable: FileVariable) -> None:
@@ -266,7 +267,7 @@ class HDF5Values(NativeValues):
         except hdf5.Unusual:
             return  # the library knows it better
         except DsError as error:
-            raise error.at(path=self._path, variable=variable.name)
+            raise error.at(path=self.path, variable=variable.name)
 
     def _prepare(self, places: list[Any]) -> None:
         hdf5.load_indexes(self._body, {id(place): place for place in places}.values())
@@ -310,7 +311,7 @@ class HDF5Values(NativeValues):
     def _opened_by_library(self) -> Any:
         with self._lock:
             if self._library is None:
-                self._library = self._open_by_library(self._path)
+                self._library = self._open_by_library(self.path)
             return self._library
 
     def close(self) -> None:
@@ -360,7 +361,7 @@ BLOCK_LIMIT = 1024 * 1024
 """Bytes of a block at most, so that the processor's cache holds it until it is written."""
 
 
-class NativeSource(Opened):
+class NativeSource(BaseSource):
     """An open file; see `ds_format.drivers.base.Source`.
 
     Values are as a library would give them; see `ds_format.drivers.netcdf.source.NetCDFSource` and
@@ -378,8 +379,6 @@ class NativeSource(Opened):
     origin: Origin
     """Set by the function that opens the source."""
     reader = ReadBy()
-    is_watched_by_path = False
-    faults: Mapping[str, DsError]
     held: int
     """Bytes of the file that are in memory; 0: it is open instead."""
 
@@ -390,7 +389,7 @@ class NativeSource(Opened):
         self.is_far = body.is_far
         self.held = 0 if body.memory is None else body.size
         self._memory = body.memory
-        self.meta: Entries = catalog.meta
+        self.meta = catalog.meta
         self.faults = catalog.faults
         self.variables: Mapping[str, FileVariable] = catalog.variables
         self._values: NativeValues | None = values
@@ -407,25 +406,19 @@ class NativeSource(Opened):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._values
 
-    def _variable(self, name: str) -> FileVariable:
-        """Return a variable, or raise its fault."""
-        check_faults(self.faults, [name])
-        return self.variables[name]
-
     def _block_budget(self, name: str, budget: int) -> int:
         """Return the bytes of a block, at most `budget`."""
         return min(budget, BLOCK_LIMIT)
 
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`.
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `BaseSource`.
 
         Raises
         ------
         FormatError
             If the data are cut, damaged, or not what the attributes promise.
         """
-        return self._opened.read_variable(self._variable(name), index)
+        return self._opened.read_variable(self.variables[name], index)
 
     @watched
     def announce(self, reads: Mapping[str, tuple[Any, ...] | None]) -> None:
@@ -441,14 +434,13 @@ class NativeSource(Opened):
             places = [(self.variables[name], self.variables[name].place, index) for name, index in known.items()]
             self._opened.announce(places)
 
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        return self._opened.blocks_of(self._variable(name), self._block_budget(name, budget))
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        return self._opened.blocks_of(self.variables[name], self._block_budget(name, budget))
 
     def handle(self, name: str) -> NativeHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
-        variable, type_name, size = self._variable(name), self.meta[name][".type"], len(self.head())
+        check_faults(self.faults, [name])
+        variable, type_name, size = self.variables[name], self.meta[name][".type"], len(self.head())
         if self.is_far:
             self._opened.find_index(variable)
         return NativeHandle(self._absolute, name, self._stamp, size, variable, type_name, self._kind, self._known)
@@ -510,7 +502,8 @@ class HDF5FileSource(NativeSource):
         FormatError
             If the index of chunks is damaged.
         """
-        variable = self._variable(name)
+        check_faults(self.faults, [name])
+        variable = self.variables[name]
         if variable.shape is None or variable.place is None:
             return None
         try:

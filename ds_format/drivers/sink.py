@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,11 @@ class BaseSink(Opened, ABC):
         self._is_open = True
         self._begun: dict[str, bool] = {}
         """Keys of variables → whether all of the variable is written."""
+        self._ahead = iter(meta)
+        self._passed: set[str] = set()
+        """Keys that `_ahead` has yielded."""
+        self._added: set[str] = set()
+        """Keys of variables without values that the caller has not written yet."""
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.
@@ -54,16 +60,20 @@ class BaseSink(Opened, ABC):
             If the number of values is not that of `.size`, the variable was written before, or the file is finished.
         """
         self._check_open()
-        if name not in self.meta or name == ".":
+        if name not in self.meta or name == META:
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+        self._add_before(name)
         marks = None if self._keeps_marks(name) else Marks.of_type(self.meta[name])
         try:
-            if name in self._begun:
-                raise DsError("written for the second time")
-            self._begun[name] = False
             seen = blocks if marks is None else marks.over(blocks)
             counted = self._counted(seen, self.meta[name].get(".size"))
-            self._write(name, counted)
+            if name in self._added:
+                self._added.remove(name)
+            elif name in self._begun:
+                raise DsError("written for the second time")
+            else:
+                self._begun[name] = False
+                self._write(name, counted)
             for _ in counted:  # a driver may stop after the last expected value
                 pass
             self._begun[name] = True
@@ -91,6 +101,16 @@ class BaseSink(Opened, ABC):
             yield block
         if n != expected:
             raise DsError(f"found {n} values, expected {expected} as {said}")
+
+    def _add_before(self, name: str) -> None:
+        """Write the variables without values that come before a variable, so that they keep their order if left out."""
+        while name not in self._passed:
+            key = next(self._ahead)
+            self._passed.add(key)
+            size = self.meta[key].get(".size")
+            if key not in (name, META) and key not in self._begun and (size is None or 0 in size):
+                self.write(key, ())
+                self._added.add(key)
 
     def _write_omitted(self) -> None:
         """Write the variables that were left out, which have no values; see `Sink.write`.
@@ -136,6 +156,7 @@ class TargetSink(BaseSink):
                 if not is_complete:
                     raise DsError("writing it failed, so the file cannot be finished", variable=unescape(key))
             with naming(self.path):
+                self._write_omitted()
                 self._finish()
                 self._target.commit()
             self._is_open = False
@@ -156,7 +177,7 @@ class TargetSink(BaseSink):
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write the remaining data, and close the file. Call `_write_omitted` if all variables must be written."""
+        """Write the remaining data, and close the file. All variables are written."""
 
     @abstractmethod
     def _close(self) -> None:
@@ -190,6 +211,13 @@ class FileSink(TargetSink):
         """Create the file, and return a descriptor for reading and writing; see `Target.create`."""
         with naming(self.path):
             return self._target.create()
+
+    @contextmanager
+    def _lent(self) -> Iterator[str]:
+        """Create the file for a library, which opens it by this name; see `Target.lent`."""
+        # the library would report a missing folder as a lack of permission
+        with naming(self.path), self._target.lent() as written:
+            yield written
 
 
 class FolderSink(TargetSink):

@@ -16,8 +16,8 @@ from ds_format import UnsupportedError, escape, unescape
 from ds_format.dataset import attrs
 from ds_format.drivers import Driver, Format
 from ds_format.drivers.base import Metadata
-from ds_format.drivers.handle import HeldSource
 from ds_format.drivers.sink import FileSink, count_payloads
+from ds_format.drivers.source import HeldSource
 from ds_format.errors import FormatError
 
 
@@ -68,7 +68,6 @@ class ToySink(FileSink):
         self._file.write("\n")
 
     def _finish(self) -> None:
-        self._write_omitted()
         self._file.close()
 
     def _close(self) -> None:

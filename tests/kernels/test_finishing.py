@@ -27,7 +27,7 @@ class Steps(Reading):
     """Reads one variable in the way of files that are not small."""
 
     category = NetCDFWarning
-    _path = "x.nc"
+    path = "x.nc"
 
     def __init__(self, raw: NDArray[Any]):
         self._raw = raw

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,19 @@ from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
 from ...body import path_text
 from ...body.body import PIECE_SIZE
-from ...body.stamp import watched, watched_blocks
-from ...dataset import META
-from ...errors import DsError, MissingError, UnsafeError
+from ...errors import DsError, UnsafeError
 from ...model.index import is_whole, split_axis, take
 from ..base import (
-    BLOCK_SIZE,
     ERROR,
     OBJECT_SIZE,
     WARNING,
-    LossWarning,
     Metadata,
     Problem,
     Report,
     block_slices,
-    check_faults,
 )
-from ..handle import Reopened
 from ..slabs import Slices, read_part
+from ..source import ReopenedSource, finished
 from .foreign import POSTPONED, variables
 
 
@@ -161,7 +155,7 @@ def _pieces(starts: NDArray[np.int64], item: range, inner: int) -> Iterator[tupl
             yield slice(i, i + batch), slice(first, stop), starts[i : i + batch] + (item.start + first) * inner
 
 
-class BinPickleSource(Reopened):
+class BinPickleSource(ReopenedSource):
     """A BinPickle file; see `ds_format.drivers.base.Source`.
 
     Arrays in dictionaries and lists are read on demand, and only the requested part. Everything else, such as texts
@@ -188,7 +182,6 @@ class BinPickleSource(Reopened):
     """
 
     meta: Metadata
-    faults: Mapping[str, DsError]
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self.path = path_text(path)
@@ -203,15 +196,11 @@ class BinPickleSource(Reopened):
         self._stored = Arrays(file)
         for key, fault in self.faults.items():
             fault.at(path=self.path, variable=unescape(key))
-            if skip_unsupported:
-                warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=4)
-                del self.meta[key]
         if skip_unsupported:
-            self.faults = {}
+            self._leave_out_faults()
 
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`.
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `BaseSource`.
 
         Raises
         ------
@@ -219,20 +208,11 @@ class BinPickleSource(Reopened):
             If all of it is read, and its checksum differs.
         TruncatedError
             If the file has become shorter.
-        UnsupportedError
-            If it is no variable.
         """
-        array = self._array(name)
+        array = self._arrays[name]
         if array is None:
             return None
-        try:
-            part = _native(self._part(array, index), copy=not isinstance(array, POSTPONED))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
-        masked = isinstance(part, np.ma.MaskedArray)
-        if masked and not np.ma.getmaskarray(part).any():
-            part, masked = np.ma.getdata(part), False
-        return part if part.ndim or masked else part[()]
+        return finished(_native(self._part(array, index), copy=not isinstance(array, POSTPONED)))
 
     def _part(self, array: Any, index: tuple[Any, ...] | None) -> Any:
         if isinstance(array, PostponedMasked):
@@ -241,9 +221,8 @@ class BinPickleSource(Reopened):
             return array if index is None else take(array, index)
         return self._stored.whole(array) if index is None else self._stored.part(array, index)
 
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`.
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        """Yield one variable in blocks; see `BaseSource`.
 
         Raises
         ------
@@ -252,17 +231,13 @@ class BinPickleSource(Reopened):
         TruncatedError
             If the file has become shorter.
         """
-        array = self._array(name)
-        if array is None:
-            return
-        item_size = OBJECT_SIZE if array.dtype.kind in "OSU" else array.dtype.itemsize
-        try:
-            for block in self._blocks(array, item_size, budget):
+        array = self._arrays[name]
+        if array is not None:
+            item_size = OBJECT_SIZE if array.dtype.kind in "OSU" else array.dtype.itemsize
+            for block in self._stored_blocks(array, item_size, budget):
                 yield _native(block, copy=not isinstance(array, POSTPONED))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
 
-    def _blocks(self, array: Any, item_size: int, budget: int) -> Iterator[Any]:
+    def _stored_blocks(self, array: Any, item_size: int, budget: int) -> Iterator[Any]:
         if isinstance(array, PostponedMasked):
             both = (self._stored.blocks(part, item_size, budget) for part in array)
             yield from (np.ma.MaskedArray(data, mask) for data, mask in zip(*both, strict=True))
@@ -271,12 +246,6 @@ class BinPickleSource(Reopened):
         else:
             for slices in block_slices(array.shape, item_size, budget):
                 yield array[slices] if slices else array
-
-    def _array(self, name: str) -> Any:
-        if name not in self.meta or name == META:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        check_faults(self.faults, [name])
-        return self._arrays[name]
 
     def close(self) -> None:
         """Close the file."""

@@ -8,9 +8,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import itertools
-import os
-import pickle
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -24,8 +21,9 @@ from ...errors import DriverError, DsError, UnsupportedError
 from ...kernels.table.cells import Table
 from ...kernels.table.lines import put_lines
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
-from ..base import BLOCK_SIZE, Metadata, warn
+from ..base import Metadata, warn
 from ..sink import FileSink, count_payloads, typed_blocks
+from ..spool import BlockPool
 from ..strings import as_text
 from .source import DELIMITERS, DIMENSION, delimiter_of
 
@@ -244,12 +242,11 @@ class CsvSink(FileSink):
             raise error.at(path=self.path)
         self._hints = {key: meta[key].get(".type") for key in self._keys}
         self._losses = Losses(meta)
-        self._places: dict[str, list[int]] = {}
+        self._cells: dict[str, Iterable[tuple[Any, Any]]] = {}
         self._step = max(1, min(BLOCK_LENGTH, CELLS_IN_MEMORY // max(1, len(self._keys))))
         self._file = open(self._create(), "wb")  # noqa: SIM115 - until commit
         with naming(self.path):
-            folder = os.path.dirname(self._target.final) or "."
-            self._spool = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder)  # noqa: SIM115 - until commit
+            self._pool = BlockPool(self._target.final)
 
     def _checked(self, delimiter: Any) -> str:
         """Return the separator of cells."""
@@ -261,10 +258,13 @@ class CsvSink(FileSink):
         return str(delimiter)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        if name not in self._keys:
+        if name in self._keys:
+            self._cells[name] = self._pool.add(self._cells_of(name, blocks))
+        else:
             self._losses.add_scalar(name)
-            return
-        places: list[int] = []
+
+    def _cells_of(self, name: str, blocks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield the values of blocks as they are written, and their masks, and record what is lost."""
         ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
         column: Column | None = None
         for array, ds_type in typed_blocks(blocks, self._hints[name]):
@@ -278,60 +278,51 @@ class CsvSink(FileSink):
                     self._losses.add_texts(name, values, mask)
                 else:
                     self._losses.add_numbers(name, part)
-                places.append(self._spool.tell())
-                with naming(self.path):
-                    # no other process can reach the file in between
-                    pickle.dump((values, mask), self._spool, protocol=5)
-        self._places[name] = places
+                yield values, mask
         self._losses.add_type(name, ds_type.name, "float64" if column is None else column.type)
 
     def _parts(self, key: str) -> Iterator[tuple[Any, Any]]:
-        for place in self._places[key]:
-            self._spool.seek(place)
-            values, mask = pickle.load(self._spool)
-            if key not in self._scalars:
-                yield values, mask
-                continue
+        """Yield the values of all rows, and their masks, part by part."""
+        if key not in self._scalars:
+            yield from self._cells[key]
+            return
+        for values, mask in self._cells[key]:
             for start in range(0, self._n, self._step):
                 n = min(self._step, self._n - start)
                 yield values.repeat(n), None if mask is None else mask.repeat(n)
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines of as many rows as one part of each variable has."""
+        """Yield the lines of some rows after another."""
         parts = [self._parts(key) for key in self._keys]
-        held: list[tuple[Any, Any]] = [next(part) for part in parts]
-        done, starts = 0, [0] * len(parts)
+        held = [next(part) for part in parts]
+        done = 0
         while True:
-            n = min(start + len(values) for start, (values, _) in zip(starts, held, strict=True)) - done
-            values = [values[done - start : done - start + n] for start, (values, _) in zip(starts, held, strict=True)]
-            masks = [
-                None if mask is None else mask[done - start : done - start + n]
-                for start, (_, mask) in zip(starts, held, strict=True)
-            ]
-            yield put_lines(values, masks, n, self._delimiter)
+            n = min(len(values) for values, _ in held)
+            masks = [None if mask is None else mask[:n] for _, mask in held]
+            yield put_lines([values[:n] for values, _ in held], masks, n, self._delimiter)
             done += n
             if done == self._n:
                 return
-            for i, part in enumerate(parts):
-                if starts[i] + len(held[i][0]) == done:
-                    starts[i], held[i] = done, next(part)
+            held = [
+                next(part) if len(values) == n else (values[n:], None if mask is None else mask[n:])
+                for part, (values, mask) in zip(parts, held, strict=True)
+            ]
 
     def _finish(self) -> None:
-        self._write_omitted()
         if self._keys:
             names = [np.array([unescape(key)], object) for key in self._keys]
             # reading must not take another character for the separator
             self._file.write(put_lines(names, [None] * len(names), 1, self._delimiter, DELIMITERS.encode()))
             if self._n:
                 self._file.writelines(self._lines())
-        self._spool.close()
+        self._pool.close()
         self._file.close()
         message = self._losses.message()
         if message:
             warn(message, self.path)
 
     def _close(self) -> None:
-        self._spool.close()
+        self._pool.close()
         with contextlib.suppress(OSError):
             self._file.close()
 

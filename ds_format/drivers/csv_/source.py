@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ...base.text import escape, unescape
+from ...base.text import escape
 from ...body import path_text
 from ...body.body import Body, Stream, open_whole
-from ...body.stamp import watched, watched_blocks
-from ...errors import DsError, FormatError, MissingError
+from ...errors import DsError, FormatError
 from ...kernels.table.cells import Table, Wrong, first_row
-from ...model.index import take
-from ..base import BLOCK_SIZE, STRING_SIZE, Metadata, block_slices
-from ..handle import Reopened
+from ..base import Metadata, value_size
+from ..source import ArraySource, array_blocks
 
 DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
 """The types of columns, with their NumPy codes."""
@@ -103,7 +101,7 @@ HELD_SIZE = 64 * 1024 * 1024
 """Bytes of columns that are kept for the next call, which is likely to ask for one of them."""
 
 
-class CsvSource(Reopened):
+class CsvSource(ArraySource):
     """An open CSV file; see `ds_format.drivers.base.Source`.
 
     Opening a file reads it once, because the type of a column depends on all of its cells. Its numbers are kept, up to
@@ -235,9 +233,9 @@ class CsvSource(Reopened):
             raise FormatError("the file has changed while it was read")
 
     def _column_size(self, key: str) -> int:
-        return self._n * (STRING_SIZE if self.meta[key][".type"] == "unicode" else 8)
+        return self._n * value_size(self.meta[key][".type"])
 
-    def _column(self, name: str) -> Any:
+    def _array(self, name: str) -> Any:
         """Return a whole column."""
         found = self._numbers.get(name, self._held.get(name))
         if found is not None:
@@ -263,41 +261,12 @@ class CsvSource(Reopened):
         values = np.empty(self._n, DTYPES[self.meta[key][".type"]])
         return np.ma.MaskedArray(values, np.zeros(self._n, np.bool_)) if self.meta[key][".missing"] else values
 
-    def _known(self, name: str) -> None:
-        if name not in self.meta or name == ".":
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
-
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`."""
-        self._known(name)
-        try:
-            array = self._column(name)
-        except DsError as error:
-            raise error.at(path=self.path)
-        part = array if index is None else take(array, index)
-        masked = isinstance(part, np.ma.MaskedArray)
-        if masked and not np.ma.getmaskarray(part).any():
-            part, masked = np.ma.getdata(part), False
-        if index is None and name not in self._numbers and name not in self._held:
-            return part
-        return part.copy() if part.ndim or masked else part[()]
-
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        self._known(name)
-        item_size = STRING_SIZE if self.meta[name][".type"] == "unicode" else 8
-        try:
-            if self._column_size(name) <= HELD_SIZE:
-                parts: Any = [self._column(name)]
-            else:
-                parts = (part[name] for _, part in self._parts([name]))
-            for part in parts:
-                for slices in block_slices(part.shape, item_size, budget):
-                    yield part[slices].copy()
-        except DsError as error:
-            raise error.at(path=self.path)
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        if self._column_size(name) <= HELD_SIZE:
+            yield from super()._blocks(name, budget)
+            return
+        for _, part in self._parts([name]):
+            yield from array_blocks(part[name], budget)
 
     def close(self) -> None:
         """Release the file."""

@@ -340,7 +340,6 @@ class DsSink(FileSink):
         self._begun[name] = True
 
     def _finish(self) -> None:
-        self._write_omitted()
         for key, marks in self._marks.items():
             self._plan.meta[key] = {**stored_entry(marks, self.path, key)}
         line = self._plan.header(self._done, may_grow=True)

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...base.once import once
 from ...base.text import unescape
-from ...body import Address, Opened, absolute
+from ...body import Address, absolute
 from ...body.body import FIRST_SIZE, Body, open_body
 from ...body.mapped import mapped
-from ...body.stamp import Stamp, Watch, watched, watched_blocks
+from ...body.stamp import Stamp, Watch, watched
 from ...codec.attributes import from_json
 from ...codec.decode import STEP, Decoder, span_of
 from ...codec.header import VarHeader
@@ -26,15 +26,16 @@ from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, IntegrityError, MissingError
 from ...model.marks import StoredMarks, take_stored
-from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
+from ..base import OBJECT_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
+from ..source import BaseSource
 from . import checksums
 from .checksums import Sums
 from .parts import KeptDecoders, VariableReader, has_legacy_strings
 from .whole import all_headers, faults_of, is_simple, read_headers, source_metadata
 
 
-class DsSource(Opened):
+class DsSource(BaseSource):
     """An open ds file; see `drivers.base.Source`.
 
     Parameters
@@ -98,8 +99,8 @@ class DsSource(Opened):
         meta = source_metadata(self.header, parse(self._data, self.header.body - 1, None, from_json)[1])
         return meta, take_stored(meta)
 
-    @property
-    def meta(self) -> Metadata:
+    @once
+    def meta(self) -> Metadata:  # type: ignore[override]  # a narrower type
         """The metadata, from the header."""
         return self._described[0]
 
@@ -154,15 +155,13 @@ class DsSource(Opened):
             with contextlib.suppress(DsError):
                 self._reader.announce([(self.variable(name), index) for name, index in reads.items()])
 
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it."""
-        try:
-            if self._verify:
-                self.compare(name)
-            values = self._reader.read(name, self.variable(name), index)
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
+    def _check(self, name: str) -> None:
+        """Compare the checksum of a variable, if requested. Without it, `variable` checks the name."""
+        if self._verify:
+            self.compare(name)
+
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        values = self._reader.read(name, self.variable(name), index)
         if (marks := self.marks.get(name)) is not None:
             marks.restore(values, index)
         return values
@@ -303,33 +302,26 @@ class DsSource(Opened):
         """Return the bytes of the file that contain numbers in one piece."""
         return self._opened.section(stored.offset or 0, stored.size)
 
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Iterate over the blocks of one variable."""
-        try:
-            if self._verify:
-                self.compare(name)
-            var = self.variable(name)
-            if var.size is None or var.type is None or 0 in var.size:
-                return
-            if has_legacy_strings(self.header.version, var):
-                yield as_array(self.read(name))
-                return
-            decoder = self._reader.decoder(var)
-            size = decoder.item_size
-            if var.type.is_string:
-                size += OBJECT_SIZE + decoder.ends[-1] // max(decoder.present, 1)
-            start, marks = 0, self.marks.get(name)
-            for block in block_slices(var.size, size, min(budget, STEP * 64)):
-                shape = tuple(part.stop - part.start for part in block)
-                stop = start + int(np.prod(shape, dtype=np.int64))
-                values = decoder.row(start, stop, shape)
-                if marks is not None:
-                    marks.restore(values, start=start)
-                yield values
-                start = stop
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        var = self.variable(name)
+        if var.size is None or var.type is None or 0 in var.size:
+            return
+        if has_legacy_strings(self.header.version, var):
+            yield as_array(self._read(name, None))
+            return
+        decoder = self._reader.decoder(var)
+        size = decoder.item_size
+        if var.type.is_string:
+            size += OBJECT_SIZE + decoder.ends[-1] // max(decoder.present, 1)
+        start, marks = 0, self.marks.get(name)
+        for block in block_slices(var.size, size, min(budget, STEP * 64)):
+            shape = tuple(part.stop - part.start for part in block)
+            stop = start + int(np.prod(shape, dtype=np.int64))
+            values = decoder.row(start, stop, shape)
+            if marks is not None:
+                marks.restore(values, start=start)
+            yield values
+            start = stop
 
     def close(self) -> None:
         """Release the file. It is closed as soon as no thread reads it. A file in memory stays readable."""

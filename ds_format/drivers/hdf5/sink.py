@@ -8,7 +8,6 @@ has few values.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +22,18 @@ from ...model.missing import candidates
 from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, as_hdf5, setting
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage, split
-from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
+from ..library.plan import (
+    Facts,
+    FilePlan,
+    VariablePlan,
+    attributes_of,
+    by_group,
+    dimension_sizes,
+    known_facts,
+    plan_variables,
+)
 from ..library.sink import LibrarySink, LibraryWriter, count_present
+from ..sink import FileSink
 from ..slabs import slab_runs
 from .attributes import Marker
 from .calls import (
@@ -94,7 +103,7 @@ def plan_file(meta: Metadata) -> FilePlan[DatasetPlan]:
         variables=variables,
         groups=groups,
         dimensions={name: n for name, n in pure.items() if name in attached or name in recorded},
-        attributes=_group_attributes(meta.get(".", {}), groups),
+        attributes={group: attributes_of(entry) for group, entry in by_group(meta.get(".", {}), groups).items()},
     )
 
 
@@ -123,16 +132,6 @@ def _place(variables: dict[str, DatasetPlan], usable: set[str], groups: list[str
             plan.marker["dims"] = list(plan.dims)
 
 
-def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
-    """Return attributes by the innermost group that their names begin with."""
-    attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for name, value in attributes_of(properties).items():
-        around = [group for group in lineage(name) if group in attributes and len(group) + 1 < len(name)]
-        group = around[-1] if around else ""
-        attributes[group][name[len(group) + 1 :] if group else name] = value
-    return attributes
-
-
 WIDER = {"float16": "float32", "bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
 """Type → a type that holds all its values and one more."""
 
@@ -155,39 +154,8 @@ class Form:
     """The bytes written for a missing string."""
 
 
-def known_form(plan: DatasetPlan) -> Form | None:
-    """Return how values will be stored, if the metadata decide it; else None."""
-    type_name = plan.type or ("int8" if plan.shape is None else None)
-    if type_name is None:
-        return None if plan.total else Form("float64", "float64", "number")
-    form = _form(plan, type_name)
-    if plan.total == 0:
-        return form
-    if form.kind == "string":
-        return None
-    is_small = TYPES[type_name].size <= SMALL
-    return form if plan.missing is False or not is_small else None
-
-
-def _form(plan: DatasetPlan, type_name: str) -> Form:
-    if TYPES[type_name].is_string:
-        return Form(type_name, type_name, "string")
-    if type_name == "bool":
-        return Form(type_name, type_name, "bool")
-    dtype = np.dtype(TYPES[type_name].code)
-    own = missing.sentinels(plan.attributes, dtype, False)[:1]
-    free = np.concatenate([np.array(own, dtype), candidates(dtype)])
-    return Form(type_name, type_name, "number", free)
-
-
-def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-    """Scan blocks, and return how they will be stored; see `survey`."""
-
-    def numbers(type_name: str) -> NDArray[Any] | None:
-        # of a large type, one for missing values is chosen while blocks are written
-        return _form(plan, type_name).free if TYPES[type_name].size <= SMALL else None
-
-    facts = survey(blocks, plan.type, numbers)
+def form_of(plan: DatasetPlan, facts: Facts) -> Form:
+    """Return how the values of a variable are stored, by the facts about them."""
     form = _form(plan, facts.type)
     if form.kind == "string":
         form.kind = "octets" if facts.has_nul else "string"
@@ -199,6 +167,16 @@ def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
             form.free = candidates(np.dtype(TYPES[form.stored].code))
         form.free = form.free[:1]
     return form
+
+
+def _form(plan: DatasetPlan, type_name: str) -> Form:
+    if TYPES[type_name].is_string:
+        return Form(type_name, type_name, "string")
+    if type_name == "bool":
+        return Form(type_name, type_name, "bool")
+    dtype = np.dtype(TYPES[type_name].code)
+    own = missing.sentinels(plan.attributes, dtype, False)[:1]
+    return Form(type_name, type_name, "number", np.concatenate([np.array(own, dtype), candidates(dtype)]))
 
 
 class DatasetWriter(LibraryWriter[DatasetPlan]):
@@ -271,7 +249,6 @@ class NumberWriter(DatasetWriter):
     def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
         self.free = form.free
-        self.has_missing = False
 
     def values(self, block: Any) -> NDArray[Any]:
         """Return numbers, with one for the missing that no present one equals; see `LibraryWriter.values`."""
@@ -319,7 +296,7 @@ class NumberWriter(DatasetWriter):
             marker["fill"] = True
 
 
-class HDF5Sink(LibrarySink[DatasetPlan, Form]):
+class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
     It is written under another name in the folder of its target, and replaces the target atomically.
@@ -360,8 +337,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     ):
         self._compression, self._level = compression, level
         super().__init__(path, meta, atomic=atomic, durable=durable)
-        self._ahead = iter(self._plan.variables.items())
-        self._passed: set[str] = set()
+        self._begin()
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
         found = self._compression
@@ -369,8 +345,9 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
             raise UnsupportedError(f'found the compression "{found}", expected one of {", ".join(COMPRESSIONS)}')
         return plan_file(as_hdf5(self.meta))
 
-    def _create_file(self, written: str) -> Node:
-        return create_file(written, self.path)
+    def _create_file(self) -> Node:
+        with self._lent() as written:
+            return create_file(written, self.path)
 
     def _close_file(self, file: Node) -> None:
         file.close()
@@ -382,26 +359,20 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
             owner = self._file[name or "/"]
             write_marker(owner, write_attributes(owner, values, None, False))
 
-    def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write a variable, after those before it that have no data and so are not written, which keeps the order."""
-        if name in self._passed and self._plan.variables[name].shape is None:
-            return
-        while name not in self._passed:
-            key, plan = next(self._ahead)
-            self._passed.add(key)
-            if plan.shape is None and key != name:
-                self._put_all(plan, self._known(plan) or self._survey(plan, ()), ())
-        super()._write(name, blocks)
+    def _known(self, plan: DatasetPlan) -> Facts | None:
+        def numbers(type_name: str) -> Facts | None:
+            is_small = TYPES[type_name].size <= SMALL
+            return Facts(type_name) if plan.missing is False or not is_small else None
 
-    def _known(self, plan: DatasetPlan) -> Form | None:
-        return known_form(plan)
+        return known_facts(plan, numbers, lambda _: None)
 
-    def _survey(self, plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-        return survey_form(plan, blocks)
+    def _candidates(self, plan: DatasetPlan, type_name: str) -> NDArray[Any] | None:
+        # of a large type, one for missing values is chosen while blocks are written
+        return _form(plan, type_name).free if TYPES[type_name].size <= SMALL else None
 
-    def _writer(self, plan: DatasetPlan, form: Form) -> DatasetWriter:
+    def _writer(self, plan: DatasetPlan, facts: Facts) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""
-        marker = plan.marker
+        form, marker = form_of(plan, facts), plan.marker
         is_number = form.kind == "number"
         dtype = file_dtype(form.stored, form.kind)
         options: dict[str, Any] = {}

@@ -196,14 +196,14 @@ class HDF5Source(LibrarySource):
     category = HDF5Warning
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = path_text(path)
+        self.path = path_text(path)
         self._file = open_file(path)
         self._opened: tuple[FileVariable, Node] | None = None
         try:
-            with Guard(FormatError, self._path):
-                file = describe(self._file, self._path)
+            with Guard(FormatError, self.path):
+                file = describe(self._file, self.path)
                 places = {each.name: each.name.encode("utf-8", "surrogateescape") for each in file.datasets}
-                self._take(read_catalog(file, places, self._path, skip_unsupported))
+                self._take(read_catalog(file, places, self.path, skip_unsupported))
         except BaseException:
             self.close()
             raise
@@ -211,7 +211,7 @@ class HDF5Source(LibrarySource):
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         self._opened = None
-        with Guard(DsError, self._path):
+        with Guard(DsError, self.path):
             self._file.close()
 
     def _dataset(self, variable: FileVariable) -> Node:
@@ -226,7 +226,7 @@ class HDF5Source(LibrarySource):
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
-        with Guard(FormatError, self._path, variable.name):
+        with Guard(FormatError, self.path, variable.name):
             found = _raw(self._dataset(variable), slices, variable.extent)
         shape = [s.stop - s.start for s in slices]
         if variable.kind == "octets":

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...base import signatures
-from ...body.target import Target, naming
+from ...body.target import FolderTarget, Target, naming
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 
 XARRAY = "xarray.backends.locks"
@@ -220,20 +220,20 @@ def _text_of(error: Exception) -> str:
 
 
 @contextmanager
-def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
+def telling_of_a_full_disk(target: Target | FolderTarget, path: str) -> Iterator[None]:
     """Replace a library's unspecific write error by the error of the operating system.
 
     Parameters
     ----------
-    target : Target
-        The file being written, which is unusable after an error.
+    target : Target or FolderTarget
+        The file being written, which is unusable after an error. In a folder, libraries raise the right one.
     path : str
         Its name in messages.
     """
     try:
         yield
     except DsError as error:
-        if not isinstance(error, OSError | UnsupportedError):
+        if isinstance(target, Target) and not isinstance(error, OSError | UnsupportedError):
             with naming(path):
                 target.ask_for_space(PROBE)
         raise

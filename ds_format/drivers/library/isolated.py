@@ -174,11 +174,11 @@ class IsolatedSource(LibrarySource):
     def __init__(
         self, path: Any, library: str, category: type[LossWarning], opener: Callable[..., Any], **options: Any
     ):
-        self._path, self._name = path_text(path), library
+        self.path, self._name = path_text(path), library
         self.category = category  # type: ignore[misc]  # of this source, which serves all formats
         self._process: LibraryProcess | None = _take()
         try:
-            self.meta, self.faults, self._variables = self._call(_open, opener, self._path, os.getcwd(), options)
+            self.meta, self.faults, self._variables = self._call(_open, opener, self.path, os.getcwd(), options)
         except BaseException:
             self.close()
             raise
@@ -190,8 +190,8 @@ class IsolatedSource(LibrarySource):
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self._process is None or not self._process.is_usable:
-            raise DsError("the file is closed, or its process ended", path=self._path)
-        return self._process.call(self._name, self._path, function, *arguments)
+            raise DsError("the file is closed, or its process ended", path=self.path)
+        return self._process.call(self._name, self.path, function, *arguments)
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
@@ -203,7 +203,7 @@ class IsolatedSource(LibrarySource):
         process, self._process = self._process, None
         if process is not None and process.is_usable:
             with contextlib.suppress(FormatError):
-                process.call(self._name, self._path, _close)
+                process.call(self._name, self.path, _close)
             _give_back(process)
 
 

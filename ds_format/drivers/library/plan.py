@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...base.text import unescape
+from ...base.text import escape, unescape
 from ...codec.encode import type_of
 from ...errors import UnsupportedError
 from ...model.settings import setting
 from .. import strings
 from ..base import Metadata
 from ..strings import as_bytes
+from .catalog import lineage
 
 
 @dataclass(slots=True)
@@ -110,6 +111,20 @@ def attributes_of(properties: dict[str, Any]) -> dict[str, Any]:
     return {unescape(key): value for key, value in properties.items() if not key.startswith(".")}
 
 
+def by_group(entry: dict[str, Any], groups: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the metadata of the dataset by the innermost group that names of attributes begin with, without it.
+
+    Properties, and names that begin with no group, are those of the root, `""`.
+    """
+    found: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
+    for key, value in entry.items():
+        name = unescape(key)
+        around = [] if key.startswith(".") else [group for group in lineage(name) if group and group in found]
+        group = next((group for group in reversed(around) if len(group) + 1 < len(name)), "")
+        found[group][escape(name[len(group) + 1 :]) if group else key] = value
+    return found
+
+
 def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:
     """Return the sizes of all dimensions that variables have.
 
@@ -142,10 +157,32 @@ class Facts:
     """Bytes of the longest string, the mark of missing ones included."""
     has_nul: bool = False
     """Whether a string has a NUL."""
+    is_utf8: bool = True
+    """Whether all byte strings are UTF-8."""
     mark: bytes = b""
     """A text that no present string has."""
     free: NDArray[Any] | None = None
     """Numbers that no present value has, the best first; None: they were not searched for."""
+
+
+def known_facts(
+    plan: VariablePlan, numbers: Callable[[str], Facts | None], strings: Callable[[str], Facts | None]
+) -> Facts | None:
+    """Return the facts that defining a variable needs, if its metadata have them.
+
+    Parameters
+    ----------
+    plan : VariablePlan
+    numbers, strings : callable
+        Called with the ds type of a variable with values; return what the metadata of such a variable tell.
+    """
+    if plan.shape is None:
+        return Facts(plan.type or "int8")
+    if plan.total == 0:
+        return Facts(plan.type or "float64")
+    if plan.type is None:
+        return None
+    return strings(plan.type) if TYPES[plan.type].is_string else numbers(plan.type)
 
 
 def survey(
@@ -182,6 +219,7 @@ def survey(
             raw = strings.encoded(values, mask, b"", convert)
             facts.length = max(facts.length, strings.max_length(raw))
             facts.has_nul = facts.has_nul or any(b"\0" in item for item in raw.ravel().tolist())
+            facts.is_utf8 = facts.is_utf8 and (facts.type != "str" or strings.is_utf8(raw))
             mark_lengths |= strings.mark_lengths(raw, mask)
         else:
             mask = np.ma.getmask(block)

@@ -8,67 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import pickle
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...body import Opened
-from ...body.target import naming
 from ...errors import DsError, UnsupportedError
-from ...model.missing import Sentinels, is_value
-from ..base import BLOCK_SIZE, Metadata, warn
-from ..sink import FileSink
+from ...model.missing import Sentinels, filled, is_value
+from ..base import warn
+from ..sink import TargetSink, regrouped
 from ..slabs import slab_runs
+from ..spool import Spool
 from ..strings import as_bytes, as_objects, check_kind, encoded
 from .guard import Guard, telling_of_a_full_disk
-from .plan import FilePlan, Plan
-
-
-class Spool(Opened):
-    """Blocks that can be gone through again: the only one, or a file without a name."""
-
-    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
-        rest = iter(blocks)
-        first = list(_take(rest))
-        self._only = first if not first or np.size(first[0]) >= total else None
-        if self._only is None:
-            # pickle suits every kind of block; no other process can reach what is in between
-            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
-            try:
-                for block in (*first, *rest):
-                    pickle.dump(block, self._file, protocol=5)
-            except BaseException:
-                self._file.close()
-                raise
-
-    def __iter__(self) -> Iterator[Any]:
-        if self._only is not None:
-            yield from self._only
-            return
-        self._file.seek(0)
-        while True:
-            try:
-                yield pickle.load(self._file)
-            except EOFError:
-                return
-
-    def close(self) -> None:
-        """Give back memory and file."""
-        if self._only is None:
-            self._file.close()
-
-
-def _take(blocks: Iterator[Any]) -> Iterator[Any]:
-    for block in blocks:
-        yield block
-        return
+from .plan import Facts, FilePlan, Plan, survey
 
 
 class LibraryWriter(ABC, Generic[Plan]):
@@ -102,6 +60,10 @@ class LibraryWriter(ABC, Generic[Plan]):
         """Values so far."""
         self.clashes = [0] * len(sentinels)
         """Present values that equal each of the sentinels."""
+        self.has_missing = False
+        """Whether a value was missing so far."""
+        self.step: int | None = None
+        """Values that are written together; None: those of a block."""
 
     @abstractmethod
     def values(self, block: Any) -> NDArray[Any]:
@@ -147,12 +109,23 @@ class LibraryWriter(ABC, Generic[Plan]):
         with np.errstate(invalid="ignore", over="ignore"):
             return values.astype(self.dtype, copy=False), gone
 
+    def marked(self, block: Any) -> NDArray[Any]:
+        """Return (N,) numbers in the type of the file, with the first sentinel for missing ones."""
+        values, gone = self.numbers(block)
+        self.count_clashes(values, gone)
+        if gone is None:
+            return values
+        if not self.sentinels:
+            raise UnsupportedError('found missing values, expected none (property ".missing")')
+        self.has_missing = True
+        return filled(values, gone, self.sentinels)
+
     def count_clashes(self, values: NDArray[Any], gone: NDArray[np.bool_] | None) -> None:
         """Count present values that equal a sentinel."""
         for i, sentinel in enumerate(self.sentinels):
             self.clashes[i] += count_present(values, gone, sentinel)
 
-    def add(self, values: NDArray[Any], guard: Guard) -> None:
+    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
         """Write (N, ...) values of the file after those already written, with the library guarded."""
         start = self.written
         with guard:
@@ -164,57 +137,55 @@ class LibraryWriter(ABC, Generic[Plan]):
                 self.written += n
 
 
-Form = TypeVar("Form")
-"""Facts about all values of a variable that defining it needs."""
-
-
 def count_present(values: NDArray[Any], gone: NDArray[np.bool_] | None, number: np.generic) -> int:
     """Return how many values that are not missing equal a number."""
     hits = is_value(values, number)
     return int(np.count_nonzero(hits if gone is None else hits & ~gone))
 
 
-class LibrarySink(FileSink, Generic[Plan, Form]):
-    """A file being written by a library; see `ds_format.drivers.base.Sink`.
+class LibrarySink(TargetSink, Generic[Plan]):
+    """A file or folder being written by a library; see `ds_format.drivers.base.Sink`.
 
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-    meta : Metadata
-    atomic, durable : bool
-        As `target.Target`.
-
-    Raises
-    ------
-    OSError
-        As `open` in mode `x` would; IsADirectoryError if the target is a folder.
-    UnsupportedError
-        If the format cannot hold the dataset.
+    A format plans the file, and defines a variable from the facts about its values. It also derives from `FileSink` or
+    `FolderSink`, and its constructor ends with `_begin`.
     """
 
-    def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
-        super().__init__(path, meta, atomic=atomic, durable=durable)
-        self._file: Any = None
+    _plan: FilePlan[Plan]
+    _file: Any = None
+    """The open file as the library has it."""
+
+    def _begin(self) -> None:
+        """Plan the file, create it, and define what can be defined already.
+
+        Raises
+        ------
+        OSError
+            As `open` in mode `x` would; IsADirectoryError if the target is a folder.
+        UnsupportedError
+            If the format cannot hold the dataset.
+        """
         try:
             self._plan = self._plan_file()
         except DsError as error:
             raise error.at(path=self.path) from error.__cause__
         try:
-            # the library would report a missing folder as a lack of permission
-            with naming(self.path), self._target.lent() as written:
-                self._file = self._create_file(written)
-            with Guard(UnsupportedError, self.path):
+            self._file = self._create_file()
+            with self._guard(UnsupportedError):
                 self._define_file()
         except BaseException:
             self.abort()
             raise
+
+    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
+        """Return a block that guards the library; parameters as of `Guard`."""
+        return Guard(error, self.path, variable)
 
     @abstractmethod
     def _plan_file(self) -> FilePlan[Plan]:
         """Return what the file needs, or raise an UnsupportedError."""
 
     @abstractmethod
-    def _create_file(self, written: str) -> Any:
+    def _create_file(self) -> Any:
         """Begin the file, and return it as the library has it."""
 
     @abstractmethod
@@ -222,15 +193,22 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
         """Define what can be defined already: groups, attributes."""
 
     @abstractmethod
-    def _known(self, plan: Plan) -> Form | None:
-        """Return the facts that defining a variable needs, if its metadata have them."""
+    def _known(self, plan: Plan) -> Facts | None:
+        """Return the facts that defining a variable needs, if its metadata have them; see `known_facts`."""
 
-    @abstractmethod
-    def _survey(self, plan: Plan, blocks: Iterable[Any]) -> Form:
+    def _survey(self, plan: Plan, blocks: Iterable[Any]) -> Facts:
         """Return the facts that defining a variable needs, from all its values."""
+        return survey(blocks, plan.type, partial(self._candidates, plan), self._as_bytes)
 
     @abstractmethod
-    def _writer(self, plan: Plan, form: Form) -> LibraryWriter[Plan]:
+    def _candidates(self, plan: Plan, type_name: str) -> NDArray[Any] | None:
+        """Return numbers of a type that may mark missing values, the best first; None: they are not searched for."""
+
+    _as_bytes: Callable[[Any], bytes] = staticmethod(as_bytes)
+    """Makes bytes of a string, or raises an UnsupportedError."""
+
+    @abstractmethod
+    def _writer(self, plan: Plan, facts: Facts) -> LibraryWriter[Plan]:
         """Define a variable, and return its writer."""
 
     def _complete(self) -> None:
@@ -243,30 +221,33 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         plan = self._plan.variables[name]
         with telling_of_a_full_disk(self._target, self.path):
-            form = self._known(plan)
-            if form is not None:
-                self._put_all(plan, form, blocks)
+            facts = self._known(plan)
+            if facts is not None:
+                self._put_all(plan, facts, blocks)
                 return
-            with contextlib.closing(Spool(blocks, plan.total, os.path.dirname(self._target.final))) as spool:
+            with contextlib.closing(Spool(blocks, plan.total, self._target.final)) as spool:
                 self._put_all(plan, self._survey(plan, spool), spool)
 
-    def _put_all(self, plan: Plan, form: Form, blocks: Iterable[Any]) -> None:
-        with Guard(UnsupportedError, self.path, plan.name):
-            writer = self._writer(plan, form)
-        guard = Guard(DsError, self.path, plan.name)
-        for block in blocks:
-            with Guard(UnsupportedError, self.path, plan.name):
-                values = writer.values(block)
-            writer.add(values, guard)
-        with guard:
+    def _put_all(self, plan: Plan, facts: Facts, blocks: Iterable[Any]) -> None:
+        with self._guard(UnsupportedError, plan.name):
+            writer = self._writer(plan, facts)
+        values = self._values(writer, blocks)
+        for part in values if writer.step is None else regrouped(values, writer.step):
+            writer.add(part, self._guard(DsError, plan.name))
+        with self._guard(DsError, plan.name):
             told = writer.finish()
         for message in told:
             warn(message, self.path, plan.name, category=self.category)
 
+    def _values(self, writer: LibraryWriter[Plan], blocks: Iterable[Any]) -> Iterator[NDArray[Any]]:
+        for block in blocks:
+            with self._guard(UnsupportedError, writer.plan.name):
+                values = writer.values(block)
+            yield values
+
     def _finish(self) -> None:
         with telling_of_a_full_disk(self._target, self.path):
-            self._write_omitted()
-            with Guard(DsError, self.path):
+            with self._guard(DsError):
                 self._complete()
             self._end()
 
@@ -278,5 +259,5 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def _end(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            with Guard(DsError, self.path):
+            with self._guard(DsError):
                 self._close_file(file)

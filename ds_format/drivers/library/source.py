@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError
 from ...model import missing
 from .. import strings
 from ..base import BLOCK_SIZE, LossWarning, Metadata, ReadBy, block_slices, check_faults, warn
-from ..handle import Reopened, properties
+from ..handle import properties
 from ..slabs import Slices, read_part
+from ..source import ReopenedSource
 from .catalog import Catalog, FileVariable, dtype_of
 from .kept import KeptFile, LibraryHandle
 
@@ -64,7 +64,7 @@ class Reading(ABC):
 
     category: ClassVar[type[LossWarning]]
     """Category of the warnings of the format."""
-    _path: str
+    path: str
 
     @abstractmethod
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
@@ -92,7 +92,7 @@ class Reading(ABC):
             text = (
                 f"found the value {present[back != present].flat[0]}, expected 0 or 1: by its attributes it is boolean"
             )
-        raise FormatError(text, path=self._path, variable=variable.name)
+        raise FormatError(text, path=self.path, variable=variable.name)
 
     def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or a part of it, as `Source.read` does; errors as of `LibrarySource.read`."""
@@ -168,7 +168,7 @@ class Reading(ABC):
             try:
                 values = strings.decoded(values)
             except FormatError as error:
-                raise error.at(path=self._path, variable=variable.name) from error.__cause__
+                raise error.at(path=self.path, variable=variable.name) from error.__cause__
         if variable.mark is None:
             return values
         mark: Any = variable.mark
@@ -185,7 +185,7 @@ class Reading(ABC):
         if len(used) > 1:
             which = ", ".join(f"{n} are {value}" for n, value in used)
             message = f"missing values are marked in {len(used)} ways ({which}): a mask does not tell them apart"
-            warn(message, self._path, variable.name, category=self.category)
+            warn(message, self.path, variable.name, category=self.category)
 
 
 class _Slabs:
@@ -201,11 +201,34 @@ class _Slabs:
         return slab
 
 
-class LibrarySource(Reopened, Reading):
-    """An open file; see `ds_format.drivers.base.Source`."""
+class SlabSource(ReopenedSource, Reading):
+    """A source of which a library fetches slabs. `Reading` has the rest."""
 
-    meta: Metadata
-    faults: Mapping[str, DsError]
+    path: str
+    _variables: dict[str, FileVariable]
+
+    def _take(self, catalog: Catalog) -> None:
+        self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables
+
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `BaseSource`.
+
+        Raises
+        ------
+        FormatError
+            If the data are damaged, cut, or not what the attributes promise.
+        UnsupportedError
+            If the library cannot decode the values.
+        """
+        return self.read_variable(self._variables[name], index)
+
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        return self.blocks_of(self._variables[name], budget)
+
+
+class LibrarySource(SlabSource):
+    """A file that a library has open; see `ds_format.drivers.base.Source`."""
+
     reader = ReadBy()
     """Set by the function that opens the source, which knows the reason."""
     audit: Audit | None = None
@@ -235,11 +258,6 @@ class LibrarySource(Reopened, Reading):
         """Close the file; closing twice is no error."""
 
     @property
-    def path(self) -> str:
-        """Path of the file."""
-        return self._path
-
-    @property
     def kept(self) -> KeptFile:
         """The object that opens the file for all handles."""
         found = None if self._kept is None else self._kept()
@@ -262,7 +280,8 @@ class LibrarySource(Reopened, Reading):
 
     def fetch(self, key: str, slices: Slices) -> NDArray[Any]:
         """Return a slab of raw values; see `LibrarySource._fetch`."""
-        return self._fetch(self._variable(key), slices)
+        self._check(key)
+        return self._fetch(self._variables[key], slices)
 
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True
@@ -271,33 +290,7 @@ class LibrarySource(Reopened, Reading):
         """Return metadata, faults and variables in a form that can be pickled."""
         return self.meta, self.faults, {key: each._replace(place=None) for key, each in self._variables.items()}
 
-    def _take(self, catalog: Catalog) -> None:
-        self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables
-
-    def _variable(self, name: str) -> FileVariable:
-        check_faults(self.faults, [name])
-        variable = self._variables[name]
+    def _check(self, name: str) -> None:
+        super()._check(name)
         if self.audit is not None:
-            try:
-                self.audit.check_values(variable.name)
-            except FormatError as error:
-                raise error.at(path=self._path)
-        return variable
-
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`.
-
-        Raises
-        ------
-        FormatError
-            If the data are damaged, cut, or not what the attributes promise.
-        UnsupportedError
-            If ds has no such type, or the library cannot decode the values.
-        """
-        return self.read_variable(self._variable(name), index)
-
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        return self.blocks_of(self._variable(name), budget)
+            self.audit.check_values(self._variables[name].name)

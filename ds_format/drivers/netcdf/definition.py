@@ -23,7 +23,7 @@ from ...model.missing import default_fill, sentinels
 from ...model.settings import names, setting
 from ..base import Metadata
 from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
-from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
+from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, by_group, dimension_sizes, plan_variables
 from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
@@ -136,13 +136,11 @@ def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], group
 
 
 def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
-    attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for path, value in attributes_of(properties).items():
-        group, name = split(path)
-        if group not in attributes or path.startswith("/"):
+    for path in attributes_of(properties):
+        group, _ = split(path)
+        if (group and group not in groups) or path.startswith("/"):
             raise UnsupportedError(f'attribute "{path}": there is no group "{group}", and names have no "/"')
-        attributes[group][name] = value
-    return attributes
+    return {group: attributes_of(entry) for group, entry in by_group(properties, groups).items()}
 
 
 def misfit(file: NetCDFPlan, format: str) -> tuple[str | None, str] | None:
@@ -237,26 +235,21 @@ def choose_format(
     return (format, None) if reason is None else (DEFAULT_FORMAT, reason)
 
 
-def known_facts(plan: VariablePlan, format: str) -> Facts | None:
-    """Return the facts that defining a variable needs, if the metadata have them; else None."""
-    if plan.shape is None:
-        return Facts(plan.type or "int8")
-    if plan.type is None or plan.total == 0:
-        return None if plan.total else Facts(plan.type or "float64")
-    if TYPES[plan.type].is_string:
-        return _known_strings(plan, plan.type, format)
-    dtype = file_dtype(plan.type)
+def known_numbers(plan: VariablePlan, type_name: str) -> Facts | None:
+    """Return what the metadata of a variable of numbers or booleans tell; see `plan.known_facts`."""
+    dtype = file_dtype(type_name)
     if sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
-        return Facts(plan.type, has_missing=bool(plan.missing))
+        return Facts(type_name, has_missing=bool(plan.missing))
     if plan.missing is False:
-        return Facts(plan.type)
+        return Facts(type_name)
     # of the small types any value may well be present
     if plan.missing and dtype.itemsize > 2:
-        return Facts(plan.type, has_missing=True, free=np.array([default_fill(dtype)]))
+        return Facts(type_name, has_missing=True, free=np.array([default_fill(dtype)]))
     return None
 
 
-def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | None:
+def known_strings(plan: VariablePlan, format: str, type_name: str) -> Facts | None:
+    """Return what the metadata of a variable of strings tell, in a file of a format; see `plan.known_facts`."""
     record = setting(plan.record, "char", dict)
     if record is None:
         return Facts(type_name) if plan.missing is False and file_kind(type_name, format) == "string" else None
@@ -459,10 +452,8 @@ class Definer:
                 if np.size(value) != 1 or (is_typed and np.asarray(value).dtype != dtype):
                     warn(f'attribute "{name}", {value!r}, is written as {fits[0]!r}', self.path, plan.name)
                 fitted[name] = fits[0]
-            elif name in missing.VALUE_ATTRIBUTES and not is_typed and np.size(value):
-                fits = missing.fitting(value, dtype)
-                is_fit = len(fits) == np.size(value)
-                fitted[name] = value if not is_fit else np.array(fits) if isinstance(value, list) else fits[0]
+            elif name in missing.VALUE_ATTRIBUTES and not is_typed:
+                fitted[name] = missing.in_type_of_variable(value, dtype)
             else:
                 fitted[name] = value
         return fitted

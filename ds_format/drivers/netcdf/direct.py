@@ -15,6 +15,7 @@ import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from ...codec.pipeline import ChunkFilter, encode, find_encoder
 from ...model.rounding import Rounding
 from ...model.settings import NON_COORDINATE, setting
 from ..library.catalog import split
-from ..library.guard import Guard
 from ..library.plan import VariablePlan
 from .definition import DefinedVariable
 from .format import file_dtype
@@ -160,7 +160,7 @@ class ChunkWriter(NumberSlabWriter):
         self._inner = math.prod(self._shape[1:])
         self._row: NDArray[Any] | None = None
 
-    def add(self, values: NDArray[Any], guard: Guard) -> None:
+    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
         """Compress the rows that are complete, and keep the others; see `LibraryWriter.add`."""
         length, total = self._chunk[0] * self._inner, self.plan.total
         while len(values):
@@ -183,7 +183,7 @@ class ChunkWriter(NumberSlabWriter):
     def _rows(self, start: int, values: NDArray[Any]) -> Row:
         return Row(start // self._inner, values.reshape(-1, *self._shape[1:]))
 
-    def _write(self, row: Row, guard: Guard) -> None:
+    def _write(self, row: Row, guard: AbstractContextManager[None]) -> None:
         """Put chunks into the file, which other threads compress without the lock."""
 
         def work(places: Sequence[tuple[int, ...]]) -> list[tuple[tuple[int, ...], Any]]:

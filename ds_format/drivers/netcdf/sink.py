@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
+
+from numpy.typing import NDArray
 
 from ...base.text import unescape
 from ...body import path_text
 from ...errors import DsError, UnsupportedError
-from ...model import missing
+from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
 from ..library.catalog import split
 from ..library.guard import ERRORS, LOCK, Guard
-from ..library.plan import Facts, VariablePlan, survey
+from ..library.plan import Facts, VariablePlan, known_facts
 from ..library.sink import LibrarySink
+from ..sink import FileSink
 from . import direct
 from .attributes import write_attributes
 from .calls import append_to_file, close_file, create_file, defining, drop
@@ -26,7 +30,8 @@ from .definition import (
     NetCDFPlan,
     choose_format,
     define_enum,
-    known_facts,
+    known_numbers,
+    known_strings,
     plan_file,
     storable,
 )
@@ -35,7 +40,7 @@ from .options import StorageOptions, container_name, set_rounding
 from .writers import SlabWriter, VariableWriter
 
 
-class NetCDFSink(LibrarySink[VariablePlan, Facts]):
+class NetCDFSink(LibrarySink[VariablePlan], FileSink):
     """A NetCDF file being written; see `ds_format.drivers.base.Sink`.
 
     It is written under another name in the folder of its target, and replaces the target atomically.
@@ -98,6 +103,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         """Algorithm of a rounding → name of the variable that has it."""
         self._is_direct = False
         super().__init__(path, meta, atomic=atomic, durable=durable)
+        self._begin()
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)
@@ -124,8 +130,9 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
                 warn("left out: the names of its HDF5 enumeration", self.path, unescape(key))
         return plan
 
-    def _create_file(self, written: str) -> Any:
-        return create_file(written, self._format, self.path)
+    def _create_file(self) -> Any:
+        with self._lent() as written:
+            return create_file(written, self._format, self.path)
 
     def _close_file(self, file: Any) -> None:
         if self._is_direct:
@@ -156,7 +163,10 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
         self._undefined = {each.name: each for each in plan.variables.values()}
-        self._facts = {name: known_facts(each, self._format) for name, each in self._undefined.items()}
+        self._facts = {
+            name: known_facts(each, partial(known_numbers, each), partial(known_strings, each, self._format))
+            for name, each in self._undefined.items()
+        }
         self._define_known()
         self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
 
@@ -197,17 +207,19 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
 
-    def _survey(self, plan: VariablePlan, blocks: Iterable[Any]) -> Facts:
-        return survey(blocks, plan.type, lambda name: missing.candidates(file_dtype(name)), storable)
+    def _candidates(self, plan: VariablePlan, type_name: str) -> NDArray[Any]:
+        return candidates(file_dtype(type_name))
 
-    def _writer(self, plan: VariablePlan, form: Facts) -> VariableWriter:
+    _as_bytes = staticmethod(storable)
+
+    def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
         defined = self._defined.pop(plan.name, None)
         if defined is None:
             self._give_to_library()
-            self._facts[plan.name] = form
+            self._facts[plan.name] = facts
             if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
                 with defining(self._file):
-                    defined = self._define(plan, form)
+                    defined = self._define(plan, facts)
             self._define_known()
             defined = defined or self._defined.pop(plan.name)
         rounding = self._roundings.get(plan.name)

@@ -15,7 +15,6 @@ from ...body import path_text
 from ...body.body import open_body
 from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..base import BLOCK_SIZE
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
@@ -327,19 +326,19 @@ class NetCDFSource(LibrarySource):
     def __init__(
         self, path: Any, *, skip_unsupported: bool = False, structured: bool = False, stamp: Stamp | None = None
     ):
-        self._path = path_text(path)
+        self.path = path_text(path)
         self._cached: FileVariable | None = None
         self._extents: dict[str, tuple[int, ...] | None] = {}
-        self._lease = Lease(self._path, stamp)
+        self._lease = Lease(self.path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
         try:
             if self._lease.file.data_model.startswith("NETCDF3"):
-                self._ends = variable_ends(self._path)
-            with Guard(FormatError, self._path):
-                described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported, structured)
-                self._take(read_catalog(described, self._path, skip_unsupported, self._scalar))
-                warn_of_types(self._lease.file, self._path)
+                self._ends = variable_ends(self.path)
+            with Guard(FormatError, self.path):
+                described = describe(self._lease.file, self.path, self._lease.skipped, skip_unsupported, structured)
+                self._take(read_catalog(described, self.path, skip_unsupported, self._scalar))
+                warn_of_types(self._lease.file, self.path)
         except BaseException:
             self.close()
             raise
@@ -349,19 +348,19 @@ class NetCDFSource(LibrarySource):
         if lease is not None:
             lease.drop()
 
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks, with a cache for the chunks that these cross; see `Source.blocks`."""
-        variable = self._variable(name)
-        with Guard(FormatError, self._path, variable.name):
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        """Yield one variable in blocks, with a cache for the chunks that these cross."""
+        variable = self._variables[name]
+        with Guard(FormatError, self.path, variable.name):
             fit_cache(variable.place)
-        yield from super().blocks(name, budget)
+        yield from super()._blocks(name, budget)
         # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
         self._release()
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         if self._lease.is_open:
-            with Guard(DsError, self._path):
+            with Guard(DsError, self.path):
                 self._lease.close()
 
     def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
@@ -370,7 +369,7 @@ class NetCDFSource(LibrarySource):
         if self._cached is not variable:
             self._release()
             self._cached = variable
-        with Guard(FormatError, self._path, variable.name):
+        with Guard(FormatError, self.path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array if variable.dtype is not None else array.astype(array.dtype.newbyteorder("="), copy=False)
 
@@ -382,7 +381,7 @@ class NetCDFSource(LibrarySource):
         end = self._ends.get(variable.name, 0)
         if end > self._size:
             message = f"found {self._size} bytes in the file, expected at least {end}"
-            raise TruncatedError(message, path=self._path, variable=variable.name)
+            raise TruncatedError(message, path=self.path, variable=variable.name)
 
     def _fetch_growing(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab of a variable that may be shorter than its dimensions."""
@@ -392,14 +391,14 @@ class NetCDFSource(LibrarySource):
 
         name, axes = variable.name, variable.growing
         if name not in self._extents:
-            self._extents[name] = find_extent(self._path, name)
+            self._extents[name] = find_extent(self.path, name)
         return read_growing(fetch, slices, self._extents[name], axes)
 
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         variable, self._cached = self._cached, None
         if variable is not None and _cached_size(variable) > SMALL_CACHE and self._lease.is_open:
-            with Guard(FormatError, self._path, variable.name):
+            with Guard(FormatError, self.path, variable.name):
                 release_cache(variable.place)
 
 

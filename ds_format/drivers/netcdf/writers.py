@@ -79,17 +79,12 @@ class VariableWriter(LibraryWriter[VariablePlan]):
                 mask = as_objects(block)[1]
                 self.count_clashes(raw, None if mask is None else mask.reshape(-1))
             return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
-        values, gone = self.numbers(block)
-        self.count_clashes(values, gone)
+        values = self.marked(block)
         if self.defined.is_own_fill and self.clashes[0]:
             raise UnsupportedError(
                 f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was chosen to mark missing ones; "
                 f'name another in the attribute "{missing.FILL_ATTRIBUTE}"'
             )
-        if gone is not None:
-            if not self.sentinels:
-                raise UnsupportedError('found missing values, expected none (property ".missing")')
-            values = missing.filled(values, gone, self.sentinels)
         return values if self.rounding is None else self.rounding.apply(values, self.sentinels)
 
 

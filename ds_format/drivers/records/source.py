@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -11,13 +10,11 @@ import numpy as np
 
 from ...base.dtypes import TYPES
 from ...base.text import unescape
-from ...body.stamp import watched, watched_blocks
-from ...dataset import META, as_array
-from ...errors import DsError, MissingError, UnsupportedError
+from ...errors import DsError, UnsupportedError
 from ...model.index import Index, take
-from ..base import BLOCK_SIZE, STRING_SIZE, LossWarning, Metadata, block_slices, check_faults
+from ..base import BLOCK_SIZE, Metadata, block_slices, value_size
 from ..ds.source import DsSource
-from ..handle import Reopened
+from ..source import ReopenedSource, finished
 from .sidecar import Sidecar
 
 CACHE_SIZE = 64 * 1024 * 1024
@@ -79,7 +76,7 @@ class Records(Protocol):
         ...
 
 
-class RecordSource(Reopened):
+class RecordSource(ReopenedSource):
     """Records of a container; see `ds_format.drivers.base.Source`.
 
     Data with the sidecar file that this package writes open at once. Otherwise all records are decoded to infer the
@@ -100,7 +97,6 @@ class RecordSource(Reopened):
     """
 
     meta: Metadata
-    faults: Mapping[str, DsError]
 
     def __init__(self, records: Records, *, skip_unsupported: bool = False):
         self.path = records.path
@@ -119,48 +115,30 @@ class RecordSource(Reopened):
             raise
         self._axes = {key: 0 for key, entry in self.meta.items() if entry.get(".size") is not None}
         if skip_unsupported:
-            for key, fault in self.faults.items():
-                warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=5)
-                del self.meta[key]
-            self.faults = {}
+            self._leave_out_faults()
 
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`.
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `BaseSource`.
 
         Raises
         ------
         FormatError
             If a record is damaged, or does not match the sidecar file.
-        UnsupportedError
-            If an entry cannot be a variable.
         """
-        if name not in self.meta or name == META:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        check_faults(self.faults, [name])
         if name not in self._axes:
             return None if self._constants is None else self._constants.read(name, index)
-        try:
-            part = self._column(name) if index is None else self._part(name, index)
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
-        return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+        return finished(self._column(name) if index is None else self._part(name, index))
 
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        check_faults(self.faults, [name])
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
         if name not in self._axes:
             if self._constants is not None:
                 yield from self._constants.blocks(name, budget)
-            return
-        size = self.meta[name][".size"]
-        whole = self._column(name) if self._size(name) <= CACHE_SIZE else None
-        for slices in block_slices(size, _item_size(self.meta[name]), budget):
-            if whole is not None:
+        elif self._size(name) > CACHE_SIZE:
+            yield from super()._blocks(name, budget)
+        else:
+            whole, entry = self._column(name), self.meta[name]
+            for slices in block_slices(entry[".size"], value_size(entry[".type"]), budget):
                 yield whole[slices]
-            else:
-                yield as_array(self.read(name, tuple(range(s.start, s.stop) for s in slices)))
 
     def close(self) -> None:
         """Release the files."""
@@ -169,7 +147,7 @@ class RecordSource(Reopened):
 
     def _size(self, name: str) -> int:
         entry = self.meta[name]
-        return int(np.prod(entry[".size"], dtype=object)) * _item_size(entry)
+        return int(np.prod(entry[".size"], dtype=object)) * value_size(entry[".type"])
 
     def _column(self, name: str) -> Any:
         """Return a whole variable, and cache the variables after it, as long as they are small."""
@@ -257,9 +235,3 @@ def _moved(array: Any, axis: int) -> Any:
     if isinstance(array, np.ma.MaskedArray) and not np.ma.getmaskarray(array).any():
         array = np.ma.getdata(array)
     return np.moveaxis(array, 0, axis).copy() if axis else array
-
-
-def _item_size(entry: dict[str, Any]) -> int:
-    """Return the bytes of memory that one value takes."""
-    ds_type = TYPES[entry[".type"]]
-    return STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)

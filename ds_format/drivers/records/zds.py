@@ -26,11 +26,10 @@ from typing import Any
 from ...base.progress import Progress
 from ...base.text import escape, unescape
 from ...body import Address, path_text
-from ...body.stamp import watched, watched_blocks
 from ...body.target import naming, resolve
 from ...body.temporary import WorkFolder
 from ...dataset import META, dims
-from ...errors import DsError, FormatError, MissingError, UnsupportedError
+from ...errors import DsError, FormatError, UnsupportedError
 from ...zds import reindexing
 from ...zds.archiving import pack
 from ...zds.documents import leaves_of
@@ -40,9 +39,9 @@ from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
 from ...zds.store_access import open_store, root_of
 from ...zds.validation import validate
-from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, WARNING, Metadata, Problem, Report, Source
+from ..base import ERROR, OBJECT_SIZE, WARNING, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
-from ..handle import Reopened
+from ..source import ReopenedSource
 from . import sidecar
 from .columns import DOCUMENT_SCALARS, array_of_documents, describe_document_value, values_for_documents
 from .schema import RecordSchema
@@ -288,7 +287,7 @@ class DocumentRecords:
             self.sidecar.source.close()
 
 
-class GroupSource(Reopened):
+class GroupSource(ReopenedSource):
     """Collections as groups; see `ds_format.drivers.base.Source`.
 
     Names of variables, dimensions and attributes begin with the name of the collection and a slash.
@@ -325,27 +324,17 @@ class GroupSource(Reopened):
                     self.faults[name].variable = unescape(name)
         self.meta[META] = of_all
 
-    def _place(self, name: str) -> tuple[RecordSource, str]:
-        if name not in self._places:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
         group, key = self._places[name]
-        return self._collections[group], key
-
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`."""
-        source, key = self._place(name)
         try:
-            return source.read(key, index)
+            return self._collections[group].read(key, index)
         except DsError as error:
             error.variable = unescape(name) if error.variable == unescape(key) else error.variable
             raise
 
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        source, key = self._place(name)
-        yield from source.blocks(key, budget)
+    def _blocks(self, name: str, budget: int) -> Iterator[Any]:
+        group, key = self._places[name]
+        return self._collections[group].blocks(key, budget)
 
     def close(self) -> None:
         """Release the files."""

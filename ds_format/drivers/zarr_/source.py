@@ -11,35 +11,22 @@ from zarr.core.dtype import VariableLengthBytes
 from ...base.dtypes import PACKED, TYPE_OF_CODE, TYPES
 from ...base.text import escape, unescape
 from ...body import path_text
-from ...body.stamp import watched, watched_blocks
 from ...errors import UnsupportedError
 from ...model import missing, packing
 from ...model.settings import NETCDF, names, setting
-from ..base import BLOCK_SIZE, OBJECT_SIZE, LossWarning, check_faults, warn
-from ..handle import Reopened
+from ...timeaxis.datetimes import UNITS, units_attributes
+from ..base import OBJECT_SIZE, LossWarning, warn
 from ..library.catalog import Catalog, FileVariable, take_bool
-from ..library.source import Reading
+from ..library.source import SlabSource
 from ..slabs import Slices
 from .attributes import DIMENSIONS, FILL, DimensionNames, shown_attributes
 from .stores import StoreWatch, guarded, open_group
-
-UNITS = {
-    "D": "days",
-    "h": "hours",
-    "m": "minutes",
-    "s": "seconds",
-    "ms": "milliseconds",
-    "us": "microseconds",
-    "ns": "nanoseconds",
-}
-"""Units of times in NumPy → units of CF."""
-
 
 TIMES = "mM"
 """NumPy kinds of times, which are read as integers with units of CF."""
 
 
-class ZarrSource(Reopened, Reading):
+class ZarrSource(SlabSource):
     """An open dataset; see `ds_format.drivers.base.Source`.
 
     Parameters
@@ -60,19 +47,19 @@ class ZarrSource(Reopened, Reading):
     is_watched_by_path = False
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = path_text(path)
+        self.path = path_text(path)
         self.watch = StoreWatch.of(path)
         group = open_group(path)
-        with guarded(self._path):
+        with guarded(self.path):
             nodes = {"": group, **dict(group.members(max_depth=None))}
             entries = {name: dict(node.attrs) for name, node in nodes.items()}
         arrays = {name: node for name, node in nodes.items() if hasattr(node, "shape")}
         given = {name: _dims_of(array, entries[name]) for name, array in arrays.items()}
         self._dims = DimensionNames(given, {name: array.shape for name, array in arrays.items()})
-        catalog = Catalog(self._path, skip_unsupported, warn)
+        catalog = Catalog(self.path, skip_unsupported, warn)
         of_dataset: dict[str, Any] = {}
         order: list[str] = []
-        with guarded(self._path):
+        with guarded(self.path):
             for name in [name for name in nodes if name not in arrays]:
                 entry, marker = shown_attributes(entries[name], None)
                 order += names(marker, "order")
@@ -82,13 +69,13 @@ class ZarrSource(Reopened, Reading):
                 }
         for name in dict.fromkeys(each for each in (*order, *arrays) if each in arrays):
             try:
-                with guarded(self._path, name):
+                with guarded(self.path, name):
                     catalog.add(*self._described(name, arrays[name], entries[name]))
             except UnsupportedError as error:
                 catalog.refuse(name, error)
                 continue
         catalog.meta["."] = of_dataset
-        self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables
+        self._take(catalog)
 
     def _described(self, name: str, array: Any, raw: dict[str, Any]) -> tuple[FileVariable, dict[str, Any]]:
         """Return what reading an array needs, and its metadata."""
@@ -100,7 +87,7 @@ class ZarrSource(Reopened, Reading):
         stored = _type_of(array)
         if dtype.kind in TIMES:
             number = np.dtype("i8")
-            entry = {**entry, **_time_attributes(dtype), FILL: np.int64(np.iinfo("i8").min)}
+            entry = {**entry, **units_attributes(dtype), FILL: np.int64(np.iinfo("i8").min)}
         type_name = stored
         if stored == "int8" and take_bool(entry):
             type_name = "bool"
@@ -141,12 +128,8 @@ class ZarrSource(Reopened, Reading):
             record = {**record, PACKED: True}
         return variable, {**properties, **entry, **({NETCDF: record} if record else {})}
 
-    def _variable(self, name: str) -> FileVariable:
-        check_faults(self.faults, [name])
-        return self._variables[name]
-
     def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
-        with guarded(self._path, variable.name):
+        with guarded(self.path, variable.name):
             raw = variable.place[slices if slices else ()]
         if variable.kind == "number":
             array = np.asarray(raw)
@@ -156,16 +139,6 @@ class ZarrSource(Reopened, Reading):
         if variable.type == "str" and variable.is_decoded:
             array = np.array([text.encode() for text in array.reshape(-1)], object).reshape(array.shape)
         return array, True
-
-    @watched
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`."""
-        return self.read_variable(self._variable(name), index)
-
-    @watched_blocks
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Any:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        return self.blocks_of(self._variable(name), budget)
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
@@ -198,10 +171,3 @@ def _type_of(array: Any) -> str:
     if code not in TYPE_OF_CODE:
         raise UnsupportedError(f"values of type {dtype} are not supported")
     return TYPE_OF_CODE[code].name
-
-
-def _time_attributes(dtype: np.dtype[Any]) -> dict[str, str]:
-    units = UNITS[np.datetime_data(dtype)[0]]
-    if dtype.kind == "m":
-        return {"units": units}
-    return {"units": f"{units} since 1970-01-01", "calendar": "proleptic_gregorian"}

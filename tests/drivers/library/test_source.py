@@ -29,13 +29,13 @@ class MemorySource(LibrarySource):
     category = MemoryWarning
 
     def __init__(self, raw: NDArray[Any], type: str, chunk: tuple[int, ...] | None = None, **options: Any):
-        self._path = "a.memory"
+        self.path = "a.memory"
         self.raw = raw
         self.asked: list[Slices] = []
         given = {"kind": "", "length": None, "sentinels": [], "mark": None, "chunk": chunk, **options}
         shape = raw.shape if given["length"] is None else raw.shape[:-1]
         size = raw.dtype.itemsize * (given["length"] or 1)
-        catalog: Catalog = Catalog(self._path, False, lambda *said: None)
+        catalog: Catalog = Catalog(self.path, False, lambda *said: None)
         catalog.add(FileVariable(name="x", type=type, shape=shape, size=size, **given), {})
         catalog.refuse("c", UnsupportedError("no such type"))
         self._take(catalog)
