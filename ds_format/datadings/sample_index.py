@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -167,13 +166,6 @@ def scan_keys(file: Body, path: str, offsets_data: Any, size: int) -> bytes:
     return index_files.encode_keys(found)
 
 
-class _FileSize:
-    """A data file of which only the size is needed."""
-
-    def __init__(self, path: str):
-        self.size = os.stat(path).st_size
-
-
 class SampleIndex:
     """The index of a dataset.
 
@@ -190,11 +182,9 @@ class SampleIndex:
     ----------
     path : str, bytes, PathLike or Address
         The data file.
-    opener : callable, optional
-        Opens the data file together with the index. The returned object has the attribute `size`, in bytes. That at an
-        address is always a `Body`.
     mmap : bool
-        Map large files into memory, which processes then share. Truncating a mapped file kills the process (SIGBUS).
+        Map the data file and large index files into memory, which processes then share. Truncating a mapped file kills
+        the process (SIGBUS).
 
     Attributes
     ----------
@@ -223,10 +213,10 @@ class SampleIndex:
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any, opener: Callable[[str], Any] = _FileSize, *, mmap: bool = False):
+    def __init__(self, path: Any, *, mmap: bool = False):
         self.path = format.data_path(path)
         self._where = path if isinstance(path, Address) else self.path
-        self._opener, self._mmap = opener, mmap
+        self._mmap = mmap
         self._lock = threading.RLock()
         renew_lock(self, threading.RLock)
         self._forget()
@@ -251,7 +241,7 @@ class SampleIndex:
                 if isinstance(where, Address):
                     files = dataset_files.open_elsewhere(where)
                 else:
-                    files = dataset_files.open_dataset(where, self._opener, mmap=self._mmap)
+                    files = dataset_files.open_dataset(where, mmap=self._mmap)
                 self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
@@ -260,17 +250,12 @@ class SampleIndex:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(SampleIndex, mmap=self._mmap), (self._where, self._opener)
+        return functools.partial(SampleIndex, mmap=self._mmap), (self._where,)
 
     @property
-    def data(self) -> Any:
-        """The data file, as returned by the opener."""
+    def data(self) -> Body:
+        """The open data file."""
         return (self._files or self._open()).data
-
-    def _messages(self) -> Body:
-        """Return the open data file."""
-        data = self.data
-        return data if isinstance(data, Body) else FileBody.open(self.path)
 
     @property
     def missing(self) -> list[str]:
@@ -318,7 +303,7 @@ class SampleIndex:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         if self._keys is None and self._open().keys is None:
-            return scan_key(self._messages(), self.path, i, *self.bounds(i))
+            return scan_key(self.data, self.path, i, *self.bounds(i))
         try:
             return (self._keys or self._load_keys()).get(i)
         except UnicodeDecodeError as error:
@@ -334,7 +319,7 @@ class SampleIndex:
             if self._keys is None:
                 files = self._open()
                 data = (
-                    scan_keys(self._messages(), self.path, files.offsets, files.size)
+                    scan_keys(self.data, self.path, files.offsets, files.size)
                     if files.keys is None
                     else dataset_files.read_all(files.keys)
                 )
@@ -455,7 +440,7 @@ class SampleIndex:
         start, stop = self.bounds(i)
         if self._keys is None and file is not None and file.size > max(stop - start, dataset_files.SMALL_SIZE):
             with contextlib.suppress(DsError, OSError):
-                if test(scan_key(self._messages(), self.path, i, start, stop).encode()):
+                if test(scan_key(self.data, self.path, i, start, stop).encode()):
                     return True
         return test(self.key(i).encode())
 
