@@ -70,7 +70,7 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
                 break
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileBody):
-        data = data.section(0, data.size - len(lines.last_line(data)))
+        data = data.section(0, data.size - len(lines.last_line(data)[0]))
     return LineFiles(data, found, is_own)
 
 

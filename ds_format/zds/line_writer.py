@@ -21,7 +21,6 @@ from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
-from ..kernels.json.values import VALID, check_line
 from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table
 from . import format, index_bin
@@ -96,11 +95,11 @@ class LineWriter(LineReader):
 
     def _cut_torn(self) -> None:
         """Make the file end with a line feed. An incomplete last line is moved to another file."""
-        tail = last_line(self._output)
+        tail, is_document = last_line(self._output)
         if not tail:
             return
         start = self.size - len(tail)
-        if check_line(tail if start else tail.removeprefix(format.BOM))[0] == VALID:
+        if is_document:
             self._faults.report(self.path, "the last line has no line feed; it gets one", offset=start)
             self._empty_index(self._durable)
             self._output.write(self.size, b"\n")

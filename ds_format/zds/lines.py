@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from ..base.progress import Advance
 from ..body.body import PIECE_SIZE, Body
 from ..errors import FormatError
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format
@@ -48,13 +49,14 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def last_line(file: Body) -> bytes:
-    """Return the bytes after the last line feed of a file."""
+def last_line(file: Body) -> tuple[bytes, bool]:
+    """Return the bytes after the last line feed of a file, and whether they are a JSON object, not torn."""
     start, tail = file.size, b""
     while start and b"\n" not in tail:
         before = max(start - PIECE_SIZE, 0)
         tail, start = file.read(before, start - before) + tail, before
-    return tail[tail.rfind(b"\n") + 1 :]
+    tail = tail[tail.rfind(b"\n") + 1 :]
+    return tail, check_line(tail if len(tail) < file.size else tail.removeprefix(format.BOM))[0] == VALID
 
 
 class Scan:
