@@ -24,9 +24,9 @@ from . import dataset_files, format, index_files, messages
 from .dataset_files import DatasetFiles
 
 SCANS = 16
-"""Number of lookups that compare all hashes, before a hash table is built."""
+"""Number of lookups that compare all hashes, before a table of all keys is built."""
 SMALL = 4096
-"""Maximum number of samples for which the hash table is built at once."""
+"""Maximum number of samples for which the table is built at once."""
 MESSAGES = 1 << 16
 """Maximum number of messages in a block."""
 WINDOW = 1 << 22
@@ -226,7 +226,6 @@ class SampleIndex:
         self._files: DatasetFiles | None = None
         self._keys: Keys | None = None
         self._hashes: Any = None
-        self._lookup: tuple[Lookup, Keys, Any] | None = None
         self._table: tuple[Lookup, Keys, Any] | None = None
         self._filter: index_files.BloomFilter | None = None
         self._is_filter_loaded = False
@@ -360,22 +359,15 @@ class SampleIndex:
         """Return the number of the sample with a key, or a negative number if there is none."""
         if not isinstance(key, str):
             return -1
-        if self._lookup is None and self._keys is None:
-            if self._is_denied(key):
+        if self._table is None:
+            if self._keys is None and self._is_denied(key):
                 return -1
             files = self._open()
-            is_large = files.keys is None or files.keys.size > dataset_files.SMALL_SIZE
-            if files.hashes is not None and is_large and (files.keys is None or self._scans_left > 0):
-                if files.keys is not None:
-                    self._scans_left -= 1
+            is_early = self._n > SMALL and self._scans_left > 0
+            if files.hashes is not None and (is_early or files.keys is None):
+                self._scans_left -= 1
                 return self._find_by_hash(key, self._load_hashes())
-        lookup, names, data = found = self._lookup or self._load_lookup()
-        if self._scans_left > 0:  # several threads may have counted it down at once
-            self._scans_left -= 1
-        elif self._table is None:
-            with self._lock:
-                lookup.build()
-                self._table = found
+        lookup, names, data = self._table or self._load_table()
         i = lookup.find(key, names)
         if i < -1:
             self._check_hash(data, -2 - i)
@@ -403,19 +395,17 @@ class SampleIndex:
                 self._hashes = dataset_files.read_all(file)
             return self._hashes
 
-    def _load_lookup(self) -> tuple[Lookup, Keys, Any]:
+    def _load_table(self) -> tuple[Lookup, Keys, Any]:
+        """Return the table of all keys, the keys, and their hashes."""
         with self._lock:
-            if self._lookup is None:
+            if self._table is None:
                 names = self._load_keys()
                 data = self._load_hashes()
                 if data is None:
                     data = index_files.encode_hashes(names.encoded(0, self._n), self._n, distinct=False)
-                lookup = Lookup(data, index_files.SECRET)
                 self._check_ends(data)
-                if self._n <= SMALL:
-                    self._scans_left = 0
-                self._lookup = lookup, names, data
-            return self._lookup
+                self._table = Lookup(data, index_files.SECRET), names, data
+            return self._table
 
     def _ends(self) -> set[int]:
         """Return the first and the last sample. Checking them detects files of another dataset."""
