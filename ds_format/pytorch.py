@@ -47,9 +47,10 @@ def this_worker() -> tuple[int, int]:
     return (0, 1) if info is None else (info.id, info.num_workers)
 
 
-def this_rank(group: Any = None) -> tuple[int, int]:
-    """Return the rank of this process in `torch.distributed`, and how many there are."""
+def this_rank(rank: int | None, world_size: int | None, group: Any = None) -> tuple[int, int]:
+    """Return a rank and the number of ranks: the given ones, or those of this process in `torch.distributed`."""
     distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return 0, 1
-    return distributed.get_rank(group), distributed.get_world_size(group)
+    found = 0, 1
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        found = distributed.get_rank(group), distributed.get_world_size(group)
+    return found[0] if rank is None else rank, found[1] if world_size is None else world_size

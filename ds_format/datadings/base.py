@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, SupportsIndex
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, SupportsIndex
 
 from ..body import Closing
 
@@ -25,11 +25,20 @@ def locate(index: SupportsIndex, n: int) -> int:
     return position
 
 
+class TakeOptions(NamedTuple):
+    """Options of iterating over samples; see `Samples.take`."""
+
+    yield_key: bool = False
+    raw: bool = False
+    copy: bool = True
+    chunk_size: int | None = None
+
+
 class Samples(Closing, ABC):
     """Samples by index, by key and in sequence.
 
-    Subclasses implement `__len__`, `get`, `find_key` and `find_index`. They override `take` if they can read several
-    samples at once faster than one by one. All methods are thread-safe.
+    Subclasses implement `__len__`, `get`, `find_key` and `find_index`. They override `take_run` and `take_each` if they
+    can read several samples at once faster than one by one. All methods are thread-safe.
     """
 
     @abstractmethod
@@ -104,8 +113,21 @@ class Samples(Closing, ABC):
         chunk_size : int, optional
             Maximum number of samples read at once, to bound memory. By default as many as fit into a few MB.
         """
-        for index in indices:
-            yield self.get(index, yield_key, raw, copy)
+        options = TakeOptions(yield_key, raw, copy, chunk_size)
+        if not isinstance(indices, range) or indices.step != 1 or indices.start < 0:
+            return self.take_each(indices, options)
+        if indices:
+            self._locate(indices[-1])
+        return self.take_run(indices, options)
+
+    def take_run(self, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over consecutive samples, all of which exist."""
+        return self.take_each(run, options)
+
+    def take_each(self, indices: Iterable[int], options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples with the given indices, which may be negative."""
+        yield_key, raw, copy, _ = options
+        return (self.get(index, yield_key, raw, copy) for index in indices)
 
     def slice(
         self,

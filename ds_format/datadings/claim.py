@@ -14,6 +14,7 @@ next one begins.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -24,8 +25,8 @@ from ..body.lock import Lock
 from ..body.target import naming, resolve
 from ..kernels.files import files as kernel
 from ..kernels.files.names import exists, real_path
-from . import dataset_files, format, index_files
-from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_current, new_name
+from . import dataset_files, format
+from .dataset_files import NEW, ORDER, ExchangeJournal, counted_size, hidden_name, new_name, open_current
 
 
 class _Prepared(NamedTuple):
@@ -90,9 +91,8 @@ class Claim:
         elif journal is not None and keeps_tail:
             self._unfinished = journal
         elif journal is not None:
-            index = load_current(self.path, format.OFFSETS)
-            if index is None or index_files.last_offset(index) == journal.size:
-                _cut(self.path, journal.size)
+            size = os.stat(self.path).st_size
+            _cut(self.path, counted_size(journal, size, functools.partial(open_current, self.path)))
             _remove(self._journal)
         else:
             _remove(self._journal)  # it belongs to other data, or is not from a writer

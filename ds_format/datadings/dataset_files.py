@@ -68,8 +68,8 @@ class ExchangeJournal(NamedTuple):
 class DatasetFiles(NamedTuple):
     """The open files of a dataset; None for a file that does not exist."""
 
-    data: Any
-    """The data file, as returned by the opener."""
+    data: Body
+    """The data file."""
     size: int
     """Bytes of all samples."""
     n: int
@@ -178,34 +178,32 @@ def load_sums(where: str | Address) -> dict[str, str]:
     return index_files.decode_sums(bytes(load_current(where, format.MD5) or b"")).digests
 
 
-def open_first(paths: Iterable[str], *, mmap: bool) -> Body | None:
+def open_first(paths: Iterable[str], *, small: int, mmap: bool) -> Body | None:
     """Open the first of these files that exists, or return None.
 
-    A small file is read; a large one is mapped if `mmap` is true. The bytes are those of the file that was opened, even
-    if it is replaced later.
+    A file of at most `small` bytes is read; a larger one is mapped if `mmap` is true. The bytes are those of the file
+    that was opened, even if it is replaced later.
     """
     for path in paths:
         try:
             file = FileBody.open(path)
         except FileNotFoundError:
             continue
-        if file.size <= SMALL_SIZE:
+        if file.size <= small:
             return MemoryBody(path, file.read(0, file.size))
         return open_mapped(path) if mmap else file
     return None
 
 
-def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False) -> DatasetFiles:
+def open_dataset(path: str, *, mmap: bool = False) -> DatasetFiles:
     """Open a dataset.
 
     Parameters
     ----------
     path : str
         The data file.
-    opener : callable
-        Opens the data file; the returned object has the attribute `size`, in bytes.
     mmap : bool
-        Map large index files into memory.
+        Map the data file and large index files into memory.
 
     Raises
     ------
@@ -221,7 +219,7 @@ def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False)
         fault: FormatError | FileNotFoundError = FormatError("the dataset changes while it is opened", path=path)
         before = _offsets_stamp(path)
         try:
-            files = _open(path, journal, opener, mmap)
+            files = _open(path, journal, mmap)
         except (FormatError, FileNotFoundError) as error:
             fault = error
         # A writer first writes the journal, and renames `.offsets` before it removes the journal. In this order of
@@ -248,15 +246,15 @@ def _offsets_stamp(path: str) -> Stamp | None:
         return None
 
 
-def _open(path: str, journal: ExchangeJournal | None, opener: Callable[[str], Any], mmap: bool) -> DatasetFiles:
-    """Open all files that count according to a journal, the data file last, and compare their sizes."""
+def _open(path: str, journal: ExchangeJournal | None, mmap: bool) -> DatasetFiles:
+    """Open all files that count according to a journal."""
 
     def load(suffix: str) -> Body | None:
-        return open_first(possible_names(path, suffix, journal), mmap=mmap)
+        names = possible_names(path, suffix, journal)
+        found = open_first(names, small=SMALL_SIZE if suffix else -1, mmap=mmap)
+        return found if found or suffix else FileBody.open(path)  # which raises the error that it does not exist
 
-    own, key_file, hash_file, filter_file = map(load, (format.OFFSETS, format.KEYS, format.KEY_HASHES, format.FILTER))
-    old = load(format.LEGACY_INDEX) if own is None or key_file is None else None
-    return _compared(path, _open_data(path, journal, opener), own, key_file, hash_file, filter_file, old, journal)
+    return _compared(path, load, journal)
 
 
 def open_elsewhere(address: Address) -> DatasetFiles:
@@ -269,42 +267,28 @@ def open_elsewhere(address: Address) -> DatasetFiles:
     FileNotFoundError, FormatError, TruncatedError
         As `open_dataset`, but at once.
     """
-    found: dict[str, Any] = {}
 
-    def load(suffix: str) -> None:
+    @functools.cache
+    def load(suffix: str) -> Body | None:
         own = address.sibling(suffix) if suffix else address
         try:
-            found[suffix] = own.open(FIRST_SIZE)
+            body: Body = own.open(FIRST_SIZE)
         except FileNotFoundError:
             if not suffix:
                 raise
-            found[suffix] = None
+            return None
+        return body
 
     suffixes = ["", *format.INDEX]
     side_by_side([functools.partial(load, suffix) for suffix in suffixes], len(suffixes))
-    if found[format.OFFSETS] is None or found[format.KEYS] is None:
-        load(format.LEGACY_INDEX)
-    data, own, key_file, hash_file, filter_file = (found[suffix] for suffix in suffixes)
-    return _compared(address.name, data, own, key_file, hash_file, filter_file, found.get(format.LEGACY_INDEX), None)
+    return _compared(address.name, load, None)
 
 
-def _compared(
-    path: str,
-    data: Any,
-    own: Body | None,
-    key_file: Body | None,
-    hash_file: Body | None,
-    filter_file: Body | None,
-    old: Body | None,
-    journal: ExchangeJournal | None,
-) -> DatasetFiles:
-    """Return open files after comparing their sizes; `own` is the file of offsets, `old` that of older versions."""
-    offsets = None if own is None else read_all(own)
-    size = counted_size(journal, data.size, offsets)
-    if old is not None:
-        old_offsets, old_keys = index_files.decode_legacy(read_all(old), path, size)
-        offsets = old_offsets if offsets is None else offsets
-        key_file = MemoryBody(path, old_keys) if key_file is None else key_file
+def _compared(path: str, load: Callable[[str], Any], journal: ExchangeJournal | None) -> DatasetFiles:
+    """Open files by their suffixes, and compare their sizes."""
+    data, hash_file, filter_file = map(load, ("", format.KEY_HASHES, format.FILTER))
+    size = counted_size(journal, data.size, load)
+    offsets, key_file = read_index(path, load, size)
     if offsets is None:
         reason = f"{os.strerror(errno.ENOENT)}; {format.REPAIR}"
         raise FileNotFoundError(errno.ENOENT, reason, path + format.OFFSETS)
@@ -316,23 +300,38 @@ def _compared(
     return DatasetFiles(data, size, n, offsets, key_file, hash_file, filter_file)
 
 
+def read_index(path: str, load: Callable[[str], Body | None], size: int) -> tuple[Any, Body | None]:
+    """Return the bytes of the offsets, and the file of keys; None for those that do not exist.
+
+    Those that are missing come from the index of older versions, if there is one.
+
+    Parameters
+    ----------
+    path : str
+        The data file, for messages.
+    load : callable
+        Opens a file by its suffix; returns None if it does not exist.
+    size : int
+        Bytes of all samples.
+    """
+    own, key_file = load(format.OFFSETS), load(format.KEYS)
+    offsets = None if own is None else read_all(own)
+    old = load(format.LEGACY_INDEX) if own is None or key_file is None else None
+    if old is not None:
+        old_offsets, old_keys = index_files.decode_legacy(read_all(old), path, size)
+        offsets = old_offsets if offsets is None else offsets
+        key_file = MemoryBody(path, old_keys) if key_file is None else key_file
+    return offsets, key_file
+
+
 def read_all(file: Body) -> Any:
     """Return the bytes of a file; TruncatedError if it became shorter."""
     return file.read(0, file.size)
 
 
-def counted_size(journal: ExchangeJournal | None, size: int, offsets: Any) -> int:
+def counted_size(journal: ExchangeJournal | None, size: int, load: Callable[[str], Body | None]) -> int:
     """Return the number of bytes that count, of a data file of `size` bytes: from the journal, if the offsets agree."""
     if journal is None or not journal.has_tail or journal.size > size:
         return size
-    return journal.size if offsets is None or index_files.last_offset(offsets) == journal.size else size
-
-
-def _open_data(path: str, journal: ExchangeJournal | None, opener: Callable[[str], Any]) -> Any:
-    *prepared, own = possible_names(path, "", journal)
-    for name in prepared:
-        try:
-            return opener(name)
-        except FileNotFoundError:
-            continue
-    return opener(own)
+    own = load(format.OFFSETS)
+    return journal.size if own is None or index_files.last_offset(read_all(own)) == journal.size else size

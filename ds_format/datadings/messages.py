@@ -172,7 +172,7 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
     {'key': 'a', 'value': 1}
     """
     message = data if type(data) is bytes else bytes(data)
-    hook = decode_writable_value if writable else decode_value
+    hook = _decode_writable if writable else decode_value
     value = kernel_unpack(message, writable, DTYPES, hook)
     if value is not NotImplemented:
         return value
@@ -258,8 +258,8 @@ def _check_portable(dtype: np.dtype[Any]) -> None:
         raise UnsupportedError(f"the dtype {dtype} {reason}")
 
 
-def decode_value(entry: dict[Any, Any]) -> Any:
-    """Return the value that a map represents: a read-only array on the bytes, a number, or the map itself.
+def decode_value(entry: dict[Any, Any], *, writable: bool = False) -> Any:
+    """Return the value that a map represents: an array on the bytes or a writable copy, a number, or the map itself.
 
     Raises
     ------
@@ -271,19 +271,13 @@ def decode_value(entry: dict[Any, Any]) -> Any:
         If its type is not portable.
     """
     if b"nd" in entry:
-        return _array(entry, writable=False)
+        return _array(entry, writable=writable)
     if b"complex" in entry:
         return _complex(entry)
     return entry
 
 
-def decode_writable_value(entry: dict[Any, Any]) -> Any:
-    """Do the same as `decode_value`, with writable arrays."""
-    if b"nd" in entry:
-        return _array(entry, writable=True)
-    if b"complex" in entry:
-        return _complex(entry)
-    return entry
+_decode_writable = functools.partial(decode_value, writable=True)
 
 
 def _array(entry: dict[Any, Any], *, writable: bool) -> Any:

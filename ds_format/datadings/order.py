@@ -15,23 +15,14 @@ from __future__ import annotations
 import operator
 from abc import abstractmethod
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import ceil
 from random import Random
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 from ..errors import MissingError
-from .base import Samples
-
-
-class TakeOptions(NamedTuple):
-    """Options of iterating over samples; see `Samples.take`."""
-
-    yield_key: bool = False
-    raw: bool = False
-    copy: bool = True
-    chunk_size: int | None = None
+from .base import Samples, TakeOptions
 
 
 class SampleOrder(Samples):
@@ -133,18 +124,12 @@ class SampleOrder(Samples):
     def _inroot_of(self, index: SupportsIndex) -> int:
         return self.indices(self.epoch)[self._locate(index)]
 
-    def take(
-        self,
-        indices: Sequence[int],
-        yield_key: bool = False,
-        raw: bool = False,
-        copy: bool = True,
-        chunk_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Iterate over these samples of the current epoch; see `Samples.take`."""
-        options = TakeOptions(yield_key, raw, copy, chunk_size)
-        if isinstance(indices, range) and indices.step == 1 and indices.start >= 0 and indices.stop <= len(self):
-            return self.stream(self.epoch, indices, options)
+    def take_run(self, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over consecutive samples of the current epoch."""
+        return self.stream(self.epoch, run, options)
+
+    def take_each(self, indices: Iterable[int], options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at these positions of the current epoch."""
         return root_of(self).take([self._inroot_of(index) for index in indices], *options)
 
     def iter(

@@ -15,13 +15,12 @@ import numpy as np
 
 from ..base.text import on_one_line
 from ..body import Address
-from ..body.body import Body, FileBody
+from ..body.body import Body
 from ..body.locating import located
-from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings.index import cut
 from . import format, index_files, messages
-from .base import Reader, locate
+from .base import Reader, TakeOptions, locate
 from .dataset_files import load_sums, open_current
 from .sample_index import SampleIndex
 
@@ -146,7 +145,7 @@ class MsgpackReader(Reader):
         """
         opened = self._opened
         if opened is None:
-            index = SampleIndex(self._where, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
+            index = SampleIndex(self._where, mmap=self.mmap)
             file = index.data
             if self._n not in {-1, len(index)}:
                 raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
@@ -218,25 +217,17 @@ class MsgpackReader(Reader):
             sample = memoryview(sample)
         return (opened.index.key(i), sample) if yield_key else sample
 
-    def take(
-        self,
-        indices: Sequence[int],
-        yield_key: bool = False,
-        raw: bool = False,
-        copy: bool = True,
-        chunk_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Iterate over the samples with these indices, in this order; see `Samples.take`."""
+    def take_run(self, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over consecutive samples, which are read in blocks."""
         opened = self._open()
-        if not isinstance(indices, range) or indices.step != 1 or indices.start < 0:
-            if opened.file.is_far:
-                return super().take(self._announced(opened, indices), yield_key, raw, copy, chunk_size)  # type: ignore[arg-type]
-            return super().take(indices, yield_key, raw, copy, chunk_size)
-        if indices:
-            self._locate(indices[-1])
         size = opened.file.batch if opened.file.is_far else READ_SIZE
-        blocks = _blocks(opened.index, indices, chunk_size or MAX_SPANS, size)
-        return chain.from_iterable(self._cut(opened, *block, yield_key, raw, copy) for block in blocks)
+        blocks = _blocks(opened.index, run, options.chunk_size or MAX_SPANS, size)
+        return chain.from_iterable(self._cut(opened, *block, options) for block in blocks)
+
+    def take_each(self, indices: Iterable[int], options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples with the given indices. Those at an address come side by side."""
+        opened = self._open()
+        return super().take_each(self._announced(opened, indices) if opened.file.is_far else indices, options)
 
     def _announced(self, opened: _Opened, indices: Iterable[int]) -> Iterator[int]:
         """Iterate over indices. The samples of many are announced together, and so come side by side."""
@@ -250,9 +241,9 @@ class MsgpackReader(Reader):
                 opened.file.announce(offsets[chosen], sizes[chosen])
                 yield from (numbers[i] for i in np.flatnonzero(chosen))
 
-    def _cut(self, opened: _Opened, i: int, spans: list[int], yield_key: bool, raw: bool, copy: bool) -> Iterable[Any]:
+    def _cut(self, opened: _Opened, i: int, spans: list[int], options: TakeOptions) -> Iterable[Any]:
         """Read a block of samples, beginning with number i."""
-        index = opened.index
+        index, (yield_key, raw, copy, _) = opened.index, options
         block = opened.file.read(spans[0], spans[-1] - spans[0])
         samples: Iterable[Any]
         if raw and not copy:

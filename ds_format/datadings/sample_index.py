@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -25,9 +24,9 @@ from . import dataset_files, format, index_files, messages
 from .dataset_files import DatasetFiles
 
 SCANS = 16
-"""Number of lookups that compare all hashes, before a hash table is built."""
+"""Number of lookups that compare all hashes, before a table of all keys is built."""
 SMALL = 4096
-"""Maximum number of samples for which the hash table is built at once."""
+"""Maximum number of samples for which the table is built at once."""
 MESSAGES = 1 << 16
 """Maximum number of messages in a block."""
 WINDOW = 1 << 22
@@ -167,13 +166,6 @@ def scan_keys(file: Body, path: str, offsets_data: Any, size: int) -> bytes:
     return index_files.encode_keys(found)
 
 
-class _FileSize:
-    """A data file of which only the size is needed."""
-
-    def __init__(self, path: str):
-        self.size = os.stat(path).st_size
-
-
 class SampleIndex:
     """The index of a dataset.
 
@@ -190,11 +182,9 @@ class SampleIndex:
     ----------
     path : str, bytes, PathLike or Address
         The data file.
-    opener : callable, optional
-        Opens the data file together with the index. The returned object has the attribute `size`, in bytes. That at an
-        address is always a `Body`.
     mmap : bool
-        Map large files into memory, which processes then share. Truncating a mapped file kills the process (SIGBUS).
+        Map the data file and large index files into memory, which processes then share. Truncating a mapped file kills
+        the process (SIGBUS).
 
     Attributes
     ----------
@@ -223,10 +213,10 @@ class SampleIndex:
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any, opener: Callable[[str], Any] = _FileSize, *, mmap: bool = False):
+    def __init__(self, path: Any, *, mmap: bool = False):
         self.path = format.data_path(path)
         self._where = path if isinstance(path, Address) else self.path
-        self._opener, self._mmap = opener, mmap
+        self._mmap = mmap
         self._lock = threading.RLock()
         renew_lock(self, threading.RLock)
         self._forget()
@@ -236,7 +226,6 @@ class SampleIndex:
         self._files: DatasetFiles | None = None
         self._keys: Keys | None = None
         self._hashes: Any = None
-        self._lookup: tuple[Lookup, Keys, Any] | None = None
         self._table: tuple[Lookup, Keys, Any] | None = None
         self._filter: index_files.BloomFilter | None = None
         self._is_filter_loaded = False
@@ -251,7 +240,7 @@ class SampleIndex:
                 if isinstance(where, Address):
                     files = dataset_files.open_elsewhere(where)
                 else:
-                    files = dataset_files.open_dataset(where, self._opener, mmap=self._mmap)
+                    files = dataset_files.open_dataset(where, mmap=self._mmap)
                 self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
@@ -260,17 +249,12 @@ class SampleIndex:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(SampleIndex, mmap=self._mmap), (self._where, self._opener)
+        return functools.partial(SampleIndex, mmap=self._mmap), (self._where,)
 
     @property
-    def data(self) -> Any:
-        """The data file, as returned by the opener."""
+    def data(self) -> Body:
+        """The open data file."""
         return (self._files or self._open()).data
-
-    def _messages(self) -> Body:
-        """Return the open data file."""
-        data = self.data
-        return data if isinstance(data, Body) else FileBody.open(self.path)
 
     @property
     def missing(self) -> list[str]:
@@ -318,7 +302,7 @@ class SampleIndex:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         if self._keys is None and self._open().keys is None:
-            return scan_key(self._messages(), self.path, i, *self.bounds(i))
+            return scan_key(self.data, self.path, i, *self.bounds(i))
         try:
             return (self._keys or self._load_keys()).get(i)
         except UnicodeDecodeError as error:
@@ -334,7 +318,7 @@ class SampleIndex:
             if self._keys is None:
                 files = self._open()
                 data = (
-                    scan_keys(self._messages(), self.path, files.offsets, files.size)
+                    scan_keys(self.data, self.path, files.offsets, files.size)
                     if files.keys is None
                     else dataset_files.read_all(files.keys)
                 )
@@ -375,22 +359,15 @@ class SampleIndex:
         """Return the number of the sample with a key, or a negative number if there is none."""
         if not isinstance(key, str):
             return -1
-        if self._lookup is None and self._keys is None:
-            if self._is_denied(key):
+        if self._table is None:
+            if self._keys is None and self._is_denied(key):
                 return -1
             files = self._open()
-            is_large = files.keys is None or files.keys.size > dataset_files.SMALL_SIZE
-            if files.hashes is not None and is_large and (files.keys is None or self._scans_left > 0):
-                if files.keys is not None:
-                    self._scans_left -= 1
+            is_early = self._n > SMALL and self._scans_left > 0
+            if files.hashes is not None and (is_early or files.keys is None):
+                self._scans_left -= 1
                 return self._find_by_hash(key, self._load_hashes())
-        lookup, names, data = found = self._lookup or self._load_lookup()
-        if self._scans_left > 0:  # several threads may have counted it down at once
-            self._scans_left -= 1
-        elif self._table is None:
-            with self._lock:
-                lookup.build()
-                self._table = found
+        lookup, names, data = self._table or self._load_table()
         i = lookup.find(key, names)
         if i < -1:
             self._check_hash(data, -2 - i)
@@ -418,19 +395,17 @@ class SampleIndex:
                 self._hashes = dataset_files.read_all(file)
             return self._hashes
 
-    def _load_lookup(self) -> tuple[Lookup, Keys, Any]:
+    def _load_table(self) -> tuple[Lookup, Keys, Any]:
+        """Return the table of all keys, the keys, and their hashes."""
         with self._lock:
-            if self._lookup is None:
+            if self._table is None:
                 names = self._load_keys()
                 data = self._load_hashes()
                 if data is None:
                     data = index_files.encode_hashes(names.encoded(0, self._n), self._n, distinct=False)
-                lookup = Lookup(data, index_files.SECRET)
                 self._check_ends(data)
-                if self._n <= SMALL:
-                    self._scans_left = 0
-                self._lookup = lookup, names, data
-            return self._lookup
+                self._table = Lookup(data, index_files.SECRET), names, data
+            return self._table
 
     def _ends(self) -> set[int]:
         """Return the first and the last sample. Checking them detects files of another dataset."""
@@ -455,7 +430,7 @@ class SampleIndex:
         start, stop = self.bounds(i)
         if self._keys is None and file is not None and file.size > max(stop - start, dataset_files.SMALL_SIZE):
             with contextlib.suppress(DsError, OSError):
-                if test(scan_key(self._messages(), self.path, i, start, stop).encode()):
+                if test(scan_key(self.data, self.path, i, start, stop).encode()):
                     return True
         return test(self.key(i).encode())
 

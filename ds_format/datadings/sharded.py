@@ -6,7 +6,7 @@ import errno
 import glob
 import os
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, SupportsIndex
 
@@ -14,7 +14,7 @@ from ..body import Address
 from ..body.locating import located
 from ..errors import FormatError, MissingError
 from . import format
-from .base import Reader, Samples
+from .base import Reader, Samples, TakeOptions
 from .lists import natural_key
 from .reader import MsgpackReader
 
@@ -104,29 +104,15 @@ class ShardedReader(Reader):
         shard, i = self._place(index)
         return shard.get(i, yield_key, raw, copy)
 
-    def take(
-        self,
-        indices: Sequence[int],
-        yield_key: bool = False,
-        raw: bool = False,
-        copy: bool = True,
-        chunk_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Iterate over the samples with these indices, in this order; see `Samples.take`."""
-        if not isinstance(indices, range) or indices.step != 1 or indices.start < 0:
-            return super().take(indices, yield_key, raw, copy, chunk_size)
-        if indices:
-            self._locate(indices[-1])
-        return self._run(indices, yield_key, raw, copy, chunk_size)
-
-    def _run(self, run: range, yield_key: bool, raw: bool, copy: bool, chunk_size: int | None) -> Iterator[Any]:
+    def take_run(self, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over consecutive samples, shard by shard."""
         first = bisect_right(self._ends, run.start)
         for i, shard in enumerate(self.shards[first:], first):
             start = self._start(i)
             part = range(max(run.start - start, 0), min(run.stop - start, len(shard)))
             if start >= run.stop:
                 return
-            yield from shard.take(part, yield_key, raw, copy, chunk_size)
+            yield from shard.take(part, *options)
             shard.close()  # there may be more shards than files that a process may have open
 
     def close(self) -> None:

@@ -218,9 +218,7 @@ class IterableDataset(_Transformed):
         world_size: int | None = None,
     ):
         super().__init__(reader, transforms, rng)
-        found = this_rank(group)
-        self.rank = found[0] if rank is None else rank
-        self.world_size = found[1] if world_size is None else world_size
+        self.rank, self.world_size = this_rank(rank, world_size, group)
         self.batch_size = batch_size
         self.epoch = epoch
         self.copy = copy

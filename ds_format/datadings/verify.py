@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ from ..base.progress import Advance, Progress
 from ..body import open_binary
 from ..errors import DsError
 from ..kernels.datadings.index import Lookup, hash_strings
-from ..kernels.files.names import exists, status
+from ..kernels.files.names import exists
 from ..kernels.msgpack.walk import Keys
 from . import dataset_files, format, index_files, messages
-from .dataset_files import ExchangeJournal, current_name, load_current
+from .dataset_files import ExchangeJournal, current_name, load_current, open_current
 
 BLOCK = 1 << 16
 """Entries that are compared at once."""
@@ -75,7 +76,7 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     name = format.data_path(path)
     total = os.stat(current_name(name, "")).st_size
     journal = dataset_files.read_journal(name)
-    size = dataset_files.counted_size(journal, total, load_current(name, format.OFFSETS))
+    size = dataset_files.counted_size(journal, total, functools.partial(open_current, name))
     findings = list(_findings(name, size, samples, Advance(progress, (1 + samples) * size)))
     if journal is not None:
         findings.append(
@@ -93,18 +94,23 @@ def _unfinished(journal: ExchangeJournal, n: int) -> str:
 def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator[Flaw]:
     spans, names = None, None
     try:
-        spans, key_file = _offsets_and_keys(path, size)
+        offsets, key_file = dataset_files.read_index(path, functools.partial(open_current, path), size)
+        if offsets is None:
+            raise DsError("there is no such file", path=path + format.OFFSETS)
+        spans = np.frombuffer(offsets, ">u8", len(offsets) // format.OFFSET_SIZE)
         if key_file is None:
             yield Flaw(path + format.KEYS, "there is no such file")
         else:
-            names = index_files.open_keys(key_file, path)
+            key_data = dataset_files.read_all(key_file)
+            names = index_files.open_keys(key_data, path)
     except DsError as error:
         yield _finding(error, path)
     if spans is not None:
-        yield from _check_offsets(path, spans, size)
-    if spans is not None and names is not None and names.n != len(spans) - 1:
-        yield Flaw(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
+        yield from _fault_of(path, index_files.check_offsets, offsets, path, size)
+        yield from _check_ascending(path, spans)
     if names is not None:
+        if spans is not None:
+            yield from _fault_of(path, index_files.check_key_count, key_data, path, len(spans) - 1)
         yield from _check_keys(path, names)
     yield from _check_sums(path, size, advance)
     if samples and spans is not None:
@@ -115,36 +121,20 @@ def _finding(error: DsError, path: str) -> Flaw:
     return Flaw(error.path or path, error.message)
 
 
-def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
-    """Return the offsets, (n + 1,) uint64, and the bytes of the file of keys. Either may be None."""
-    offsets_file, key_file = load_current(path, format.OFFSETS), load_current(path, format.KEYS)
-    old = load_current(path, format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
-    if old is not None:
-        old_offsets, old_keys = index_files.decode_legacy(old, path, size)
-        offsets_file = old_offsets if offsets_file is None else offsets_file
-        key_file = old_keys if key_file is None else key_file
-    if offsets_file is None:
-        raise DsError("there is no such file", path=path + format.OFFSETS)
-    whole = len(offsets_file) // format.OFFSET_SIZE
-    return np.frombuffer(offsets_file, ">u8", whole), key_file
+def _fault_of(path: str, check: Callable[..., object], *arguments: Any) -> Iterator[Flaw]:
+    """Iterate over the fault that the check of one file raises, if there is one."""
+    try:
+        check(*arguments)
+    except DsError as error:
+        yield _finding(error, path)
 
 
-def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Flaw]:
-    own = path + format.OFFSETS
-    file = status(current_name(path, format.OFFSETS))
-    if file is not None and (file.st_size % format.OFFSET_SIZE or not file.st_size):
-        yield Flaw(own, f"found {file.st_size} bytes, expected offsets of 8 bytes each")
-    if not len(spans):
-        return
-    if spans[0]:
-        yield Flaw(own, f"found the first offset {spans[0]}, expected 0")
-    if spans[-1] != size:
-        yield Flaw(own, f"found the last offset {spans[-1]}, expected {size}, the bytes of the data file")
+def _check_ascending(path: str, spans: Any) -> Iterator[Flaw]:
     for start in range(0, len(spans) - 1, BLOCK):
         block = spans[start : start + BLOCK + 1]
         for i in np.flatnonzero(block[1:] < block[:-1])[:MAX_FINDINGS].tolist():
             reason = f"sample {start + i}: found the offsets {block[i]} and {block[i + 1]}, expected ascending ones"
-            yield Flaw(own, reason, start + i)
+            yield Flaw(path + format.OFFSETS, reason, start + i)
 
 
 def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
@@ -158,7 +148,7 @@ def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
     if stored is None:
         yield Flaw(path + format.KEY_HASHES, "there is no such file")
     else:
-        yield from _check_hashes(path + format.KEY_HASHES, stored, strings, names.n)
+        yield from _check_hashes(path, stored, strings, names.n)
     filter_file = load_current(path, format.FILTER)
     if filter_file is None:
         yield Flaw(path + format.FILTER, "there is no such file")
@@ -172,16 +162,18 @@ def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
             yield Flaw(path + format.FILTER, f"denies {n} of {names.n} keys")
 
 
-def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Flaw]:
-    expected = format.HASH_SIZE * (n + 1)
-    if len(stored) != expected:
-        yield Flaw(own, f"found {len(stored)} bytes, expected {expected} for {n} samples")
+def _check_hashes(path: str, stored: Any, strings: bytes, n: int) -> Iterator[Flaw]:
+    try:
+        index_files.check_hash_size(len(stored), path, n)
+    except DsError as error:
+        yield _finding(error, path)
         return
     right = np.empty(format.HASH_SIZE * n, np.uint8)
     hash_strings(strings, 0, stored[: format.HASH_SIZE], right)
     found = np.frombuffer(stored, np.int64)[1:]
     wrong = np.flatnonzero(right.view(np.int64) != found)
     if len(wrong):
+        own = path + format.KEY_HASHES
         yield Flaw(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
 
 

@@ -159,7 +159,7 @@ class CoastOutline(NamedTuple):
 
 
 def coasts_within(box: Box, dots: float) -> list[Coast] | None:
-    """Return the coasts in a window.
+    """Return the coasts of a window.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def coasts_within(box: Box, dots: float) -> list[Coast] | None:
     Returns
     -------
     list of (n, 2) ndarray of float64
-        Lines inside the window. None if no outlines are installed.
+        Lines that reach into the window. None if no outlines are installed.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def coasts_within(box: Box, dots: float) -> list[Coast] | None:
         If they cannot be read.
     """
     folder = _folder()
-    return None if folder is None else list(_cut(_gshhg(folder, box, dots), box))
+    return None if folder is None else list(_turned(_gshhg(folder, box, dots), box))
 
 
 def _span(box: Box) -> float:
@@ -245,34 +245,12 @@ def _shores(line: Coast) -> list[Coast]:
     return [part for part in np.split(line, np.flatnonzero(is_cut) + 1) if len(part) > 1]
 
 
-def _cut(lines: Iterable[Coast], box: Box) -> Iterator[Coast]:
-    """Yield the parts of lines in a window, for any origin of longitudes."""
+def _turned(lines: Iterable[Coast], box: Box) -> Iterator[Coast]:
+    """Yield the lines that reach into a window, for any origin of longitudes. The drawing cuts them at the window."""
     for line in lines:
         west, south = line.min(axis=0)
         east, north = line.max(axis=0)
         if north < box.south or south > box.north:
             continue
         for turn in range(int(np.ceil((box.west - east) / 360)), int(np.floor((box.east - west) / 360)) + 1):
-            yield from _inside(line + np.array([360.0 * turn, 0.0]), box)
-
-
-def _inside(line: Coast, box: Box) -> Iterator[Coast]:
-    """Yield the pieces of a line in a window (Liang and Barsky 1984, for all its segments at once)."""
-    start, step = line[:-1], np.diff(line, axis=0)
-    first, last = np.zeros(len(start)), np.ones(len(start))
-    for axis, low, high in ((0, box.west, box.east), (1, box.south, box.north)):
-        for towards, room in ((-step[:, axis], start[:, axis] - low), (step[:, axis], high - start[:, axis])):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                reached = room / towards
-            first = np.where(towards < 0, np.maximum(first, reached), first)
-            last = np.where(towards > 0, np.minimum(last, reached), last)
-            last = np.where((towards == 0) & (room < 0), -1.0, last)
-    kept = np.flatnonzero(first < last)
-    if not kept.size:
-        return
-    begins, ends = start + first[:, None] * step, start + last[:, None] * step
-    goes_on = (np.diff(kept) == 1) & (last[kept[:-1]] == 1) & (first[kept[1:]] == 0)
-    for run in np.split(kept, np.flatnonzero(~goes_on) + 1):
-        piece = np.concatenate([begins[run[:1]], ends[run]])
-        np.clip(piece, [box.west, box.south], [box.east, box.north], out=piece)  # what rounding has put outside
-        yield piece
+            yield line + np.array([360.0 * turn, 0.0])

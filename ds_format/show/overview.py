@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES
-from ..base.text import aligned, bytes_of, unescape
+from ..base.text import aligned, bytes_of, on_one_line, unescape
 from ..dataset import META
 from ..model.conventions import coordinates
 
@@ -38,7 +38,7 @@ _limited.maxstring = _limited.maxother = _limited.maxlong = MAX_VALUE
 
 def name_text(told: str) -> str:
     """Return a name on one line."""
-    return cut(printable(told), MAX_NAME)
+    return cut(on_one_line(told[: MAX_NAME + 1]), MAX_NAME)
 
 
 def value_text(found: Any, limit: int = MAX_VALUE) -> str:
@@ -48,19 +48,12 @@ def value_text(found: Any, limit: int = MAX_VALUE) -> str:
     elif isinstance(found, (np.ndarray, np.generic)):
         found = found.tolist()
     shown = found[: limit + 1] if isinstance(found, str) else _limited.repr(found)
-    return cut(printable(" ".join(shown[: limit + 1].split())), limit)
+    return cut(on_one_line(" ".join(shown[: limit + 1].split())), limit)
 
 
 def sizes_text(dims: Iterable[tuple[str, int | None]], limit: int) -> str:
     """Return dimensions with their sizes."""
     return cut(", ".join(name_text(dim) if n is None else f"{name_text(dim)}: {n}" for dim, n in dims), limit)
-
-
-def printable(shown: str) -> str:
-    """Return text with escapes for control characters and lone surrogates."""
-    if shown.isprintable():
-        return shown
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown[: MAX_VALUE + 1])
 
 
 def cut(shown: str, limit: int) -> str:
@@ -484,7 +477,7 @@ def html_of_meta(title: str, meta: Mapping[Any, Any]) -> str:
 
 
 def _page(found: Overview) -> str:
-    told = f"<b>{as_html(printable(found.title))}</b>"
+    told = f"<b>{as_html(on_one_line(found.title))}</b>"
     parts = [f'<div class="{_NO_MATHS}" style="{_FRAME}"><div>{told}: {summary(found)}</div>']
     if found.dims:
         sizes = as_html(sizes_text(found.dims.items(), MAX_VALUE))
@@ -523,7 +516,7 @@ def _html_row(row: OverviewRow, heads: list[str], room: list[int]) -> str:
         if head == "attributes":
             content = _folded(row.attributes, room)
         elif head == "values":
-            values = as_html(printable(row.values))
+            values = as_html(on_one_line(row.values))
             content = f'<span style="{_CODE}">{values}</span>' if values else ""
         else:
             content = as_html(told[head].replace(": ", ":\N{NO-BREAK SPACE}") if head == "dims" else told[head])

@@ -9,12 +9,13 @@ From low to high::
     roots           files of a store by name: in a folder, in an archive, at an address
     lines, index_bin   position of the line of each document: from the lines themselves, from index.bin
     line_reader     lines by id, and in file order
+    bulk            existing lines of JSON, to be added: read in blocks, and checked
     docs            documents in separate files; the layout of a collection, lines or files
     json_schemas    JSON schemas of zds.json and manifest.json
     manifest        zds.json and manifest.json
     archiving       a folder ↔ an archive
     store_access    the place from which a store is read, and to which it is written
-    line_writer, bulk   adding, removing and replacing lines
+    line_writer     adding, removing and replacing lines
     changes         all changes of one collection
     validation      all faults of a store
     reindexing      rebuilding all files that follow from data.jsonl

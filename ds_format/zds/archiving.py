@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 import struct
 import zipfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -16,16 +16,13 @@ from ..base.progress import Advance, Progress
 from ..body.body import Body
 from ..body.target import FolderTarget, Target, naming
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
-from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import zdx_text
-from ..kernels.zds.lines import add_lines
-from ..kernels.zds.zdx import Table
 from . import format, index_bin
-from .faults import Faults
+from .faults import Faults, Silence
 from .line_reader import LineFiles, LineReader, open_files
-from .lines import last_line, whole_lines
+from .lines import Scan, last_line
 from .members import MAX_RATIO, MAX_SIZE
-from .roots import Archive, Folder, StoreRoot
+from .roots import Archive, Folder
 
 METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
 ALIGNMENT = 4096
@@ -166,22 +163,35 @@ def _size_of(place: Folder, name: str) -> int:
 
 
 def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime, advance: Advance) -> None:
-    """Add one file to the archive. data.jsonl is added together with its index, as readers see them."""
+    """Add one file to the archive. data.jsonl is added together with its index; see `_add_lines`."""
     if name.endswith("/"):
         _write(archive, name, (), 0, stamp)
         return
     parts = name.split("/")
-    if _is_data(parts):
-        found = snapshot(place, parts[1], Faults())
-        if found is not None:
-            if found.index is not None:
-                _write(archive, format.index_name(parts[1]), (found.index,), len(found.index), stamp)
-            _write(archive, name, advance.over(found.blocks()), found.size, stamp, ALIGNMENT)
-            return
+    if _is_data(parts) and _add_lines(archive, place, parts[1], stamp, advance):
+        return
     source = place.open(name)
     if source is None:
         raise TruncatedError("the file vanished while the store was packed", path=os.path.join(place.path, name))
     _write(archive, name, advance.over(source.blocks()), source.size, stamp)
+
+
+def _add_lines(archive: zipfile.ZipFile, place: Folder, collection: str, stamp: datetime, advance: Advance) -> bool:
+    """Add the current state of a collection, also while another process writes it. Return False without data.jsonl.
+
+    A last line without a line feed counts if it is a JSON object. Otherwise it is left out and reported, as is an
+    invalid index. All lines are compared with the index.
+    """
+    files, faults = open_files(place, collection), Faults()
+    if files.data is None:
+        return False
+    lines, newline = _whole_lines(files.data, faults)
+    index = None if files.index_file is None else _fitting(lines, files, files.index_file, faults)
+    if index is not None:
+        _write(archive, format.index_name(collection), (index,), len(index), stamp)
+    blocks = advance.over(itertools.chain(lines.blocks(), (newline,)))
+    _write(archive, format.data_name(collection), blocks, lines.size + len(newline), stamp, ALIGNMENT)
+    return True
 
 
 def _write(
@@ -319,58 +329,13 @@ def check_spelling(names: list[str]) -> None:
                 raise UnsafeError(f"{path!r} is a file, and a folder with {name!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A collection at one moment.
-
-    Attributes
-    ----------
-    lines : Body
-        The complete lines of data.jsonl.
-    newline : bytes
-        The missing end of the last line: a line feed, or nothing.
-    index : bytes or None
-        The bytes of index.bin; None if the collection has none.
-    """
-
-    lines: Body
-    newline: bytes
-    index: bytes | None
-
-    @property
-    def size(self) -> int:
-        """Bytes of data.jsonl."""
-        return self.lines.size + len(self.newline)
-
-    def blocks(self) -> Iterator[bytes]:
-        """Iterate over the bytes of data.jsonl."""
-        yield from self.lines.blocks()
-        if self.newline:
-            yield self.newline
-
-
-def snapshot(place: StoreRoot, collection: str, faults: Faults) -> Snapshot | None:
-    """Return the current state of a collection, also while another process writes it; None if it has no data.jsonl.
-
-    A last line without a line feed counts if it is a JSON object. Otherwise it is left out and reported to `faults`, as
-    is an invalid index. All lines are compared with the index.
-    """
-    files = open_files(place, collection)
-    if files.data is None:
-        return None
-    lines, newline = _whole_lines(files.data, faults)
-    return Snapshot(
-        lines, newline, None if files.index_file is None else _fitting(lines, files, files.index_file, faults)
-    )
-
-
 def _whole_lines(data: Body, faults: Faults) -> tuple[Body, bytes]:
     """Return the lines that count, and the missing end of the last one."""
-    tail = last_line(data)
+    tail, is_document = last_line(data)
     end = data.size - len(tail)
     if not tail:
         return data, b""
-    if check_line(tail if end else tail.removeprefix(format.BOM))[0] == VALID:
+    if is_document:
         return data, b"\n"
     faults.report(data.name, f"a torn line of {len(tail)} bytes at the end, left out", offset=end)
     return data.section(0, end), b""
@@ -379,11 +344,7 @@ def _whole_lines(data: Body, faults: Faults) -> tuple[Body, bytes]:
 def _fitting(lines: Body, files: LineFiles, found: Body, faults: Faults) -> bytes | None:
     """Return the bytes of an index if it fits the lines, otherwise those of a new one; None if it cannot be written."""
     stored: bytes = found.read(0, found.size)
-    table = Table()
-    base = 0
-    for data in whole_lines(lines.blocks()):
-        add_lines(table, data, base, whole=base + len(data) == lines.size)
-        base += len(data)
+    table = Scan(lines).run(Silence())
     if stored in (table.encode(), zdx_text.encode(table)):
         return stored
     reader = LineReader(files._replace(data=lines), "verify", faults)

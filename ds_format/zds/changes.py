@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..body.lock import Lock
 from ..errors import UnsupportedError
 from ..kernels.files.names import exists
 from . import format, manifest
-from .bulk import write_documents, write_lines
+from .bulk import Check
 from .docs import DocFiles, choose_layout, layout_of
 from .documents import Document, difference, schema_of
 from .faults import Faults
@@ -34,7 +34,6 @@ class Changes:
         Store documents as lines of data.jsonl or as separate files; None: use the existing layout.
     is_strict : bool
         For a collection without a manifest: require one schema of all documents.
-        For a collection that has no manifest: let all documents have one schema.
     policy : str
         Use of the index, one of `index_bin.POLICIES`.
     faults : Faults
@@ -153,22 +152,19 @@ class Changes:
         return n
 
     def write_lines(self, source: Any, name: str) -> int:
-        """Add lines as they are, all or none; see `bulk.write_lines` and `bulk.write_documents`."""
+        """Add lines as they are, all or none; see `LineWriter.write_lines` and `DocFiles.write_lines`."""
         lines = self._into
-        check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
+        check: Check | None = self._check_in_turn if self._is_strict else None
         self._changed = True
         if lines is None:
-            return self._write_documents(source, name, check)
+            n, ids = self.docs.write_lines(source, name, check, durable=self._durable)
+            for id in ids:
+                self.lines.discard(id)
+            return n
         lines.end_of_lines()
         before = {id: lines.table.span(id) for id in self.docs.names}
-        n = write_lines(lines, source, name, check)
+        n = lines.write_lines(source, name, check)
         self._shadows.update(id for id, span in before.items() if lines.table.span(id) != span)
-        return n
-
-    def _write_documents(self, source: Any, name: str, check: Callable[[Document], None] | None) -> int:
-        n, ids = write_documents(self._place, self._collection, self.docs, source, name, check, self._durable)
-        for id in ids:
-            self.lines.discard(id)
         return n
 
     def discard(self, id: str) -> bool:

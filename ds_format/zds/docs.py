@@ -10,12 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from ..body.body import Body
+from ..body.temporary import WorkFolder
 from ..errors import FormatError, UnsafeError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.zds.lines import Encoder
+from ..kernels.zds.zdx import Table
 from . import format
+from .bulk import Check, checked_lines
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults
 from .roots import StoreRoot, lines_of
@@ -173,9 +177,62 @@ class DocFiles:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if not files.write_file(path, [encoder.take()], True, durable):
             raise UnsafeError("something that is not a file is in the way", path=path)
-        self.add(id)
+        self._add(id)
 
-    def add(self, id: str) -> None:
+    def write_lines(
+        self, source: Any, name: str, check: Check | None = None, *, durable: bool = False
+    ) -> tuple[int, list[str]]:
+        """Add lines as they are, each as the file of a document. If several have the same id, the last one counts.
+
+        The files are written into a folder next to `docs` while they are checked, and renamed if all are valid.
+
+        Parameters
+        ----------
+        source, name, check
+            As for `checked_lines`.
+        durable : bool
+            Flush files and folders to the disk.
+
+        Returns
+        -------
+        n : int
+            Number of lines.
+        ids : list of str
+            Their ids.
+
+        Raises
+        ------
+        FormatError
+            If a line is not a document; the message names line and byte. Then nothing is added.
+        UnsupportedError
+            If an id cannot be the name of a file. Then nothing is added.
+        OSError
+            If writing fails. Then nothing is added, unless renaming itself fails.
+        """
+        n = 0
+        final = os.path.join(self._place.path, *format.docs_name(self._collection).split("/"))
+        targets: dict[str, str] = {}
+        os.makedirs(os.path.dirname(final), exist_ok=True)
+        with WorkFolder(final, "import") as beside:
+            for _, data in checked_lines(Table(), source, 0, name, check):
+                lines = bytes(data).split(b"\n")[:-1]
+                for line, document in zip(lines, decoder.many(lines), strict=True):
+                    id = document[format.ID]
+                    try:
+                        targets[id] = self._place.locate(format.document_name(self._collection, id))
+                    except UnsupportedError as error:
+                        raise error.at(path=name)
+                    files.write_file(os.path.join(beside, os.path.basename(targets[id])), [line, b"\n"], True, durable)
+                n += len(lines)
+            os.makedirs(final, exist_ok=True)
+            for id, target in targets.items():
+                os.replace(os.path.join(beside, os.path.basename(target)), target)
+                self._add(id)
+            if durable and targets:
+                files.sync_folder(next(iter(targets.values())))
+        return n, list(targets)
+
+    def _add(self, id: str) -> None:
         """Record the id of a document that was written."""
         self.names[id] = None
         if self._ids is not None:

@@ -90,15 +90,6 @@ def has_infinity(value: Any) -> bool:
     return False
 
 
-def fast_loads() -> Callable[[Any], Any]:
-    """Return the decoder of `orjson` if it is installed, otherwise `decode_exactly`."""
-    try:
-        found: Callable[[Any], Any] = importlib.import_module("orjson").loads
-    except ImportError:
-        return decode_exactly
-    return found
-
-
 class LineDecoder:
     """Decodes lines. Lines that `orjson` would round or refuse are decoded by the standard library.
 
@@ -115,9 +106,12 @@ class LineDecoder:
 
     @property
     def loads(self) -> Callable[[Any], Any]:
-        """The decoder for lines without integers of more than 64 bits."""
+        """The decoder for lines without integers of more than 64 bits; `decode_exactly` without `orjson`."""
         if self.fast is None:
-            self.fast = fast_loads()
+            try:
+                self.fast = importlib.import_module("orjson").loads
+            except ImportError:
+                self.fast = decode_exactly
         return self.fast
 
     def one(self, line: bytes | memoryview, path: str = "a document") -> Document:

@@ -125,21 +125,33 @@ class Finding(NamedTuple):
 
 
 class Findings:
-    """Collects the findings of one store."""
+    """Collects the findings of one store.
 
-    def __init__(self) -> None:
-        self.found: list[Finding] = []
+    Parameters
+    ----------
+    collection : str, optional
+        The collection that they concern; by default the store as a whole.
+    """
+
+    def __init__(self, collection: str | None = None):
+        self.collection = collection
+        self._found: list[Finding] = []
         self._left_out: Counter[tuple[str, str | None, str, str]] = Counter()
         self._n: Counter[tuple[str, str]] = Counter()
 
-    def add(
+    def within(self, collection: str) -> Findings:
+        """Return this list for the findings of a collection."""
+        own = Findings(collection)
+        own._found, own._left_out, own._n = self._found, self._left_out, self._n
+        return own
+
+    def report(
         self,
         path: str,
         message: str,
-        *,
-        collection: str | None = None,
         line: int | None = None,
         offset: int | None = None,
+        *,
         severity: str = ERROR,
         kind: str | None = None,
     ) -> None:
@@ -147,47 +159,40 @@ class Findings:
         if kind is not None:
             self._n[path, kind] += 1
             if self._n[path, kind] > LISTED:
-                self._left_out[path, collection, kind, severity] += 1
+                self._left_out[path, self.collection, kind, severity] += 1
                 return
-        self.found.append(Finding(path, collection, line, offset, severity, message))
+        self._found.append(Finding(path, self.collection, line, offset, severity, message))
+
+    def note(
+        self, path: str, message: str, line: int | None = None, offset: int | None = None, *, kind: str | None = None
+    ) -> None:
+        """Add a finding that leaves no doubt about any document."""
+        self.report(path, message, line, offset, severity=WARNING, kind=kind)
 
     @contextlib.contextmanager
-    def of(self, path: str, collection: str | None = None) -> Iterator[None]:
+    def caught(self, path: str) -> Iterator[None]:
         """Add the error that ends a `with` block, and its warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 yield
-            except (DsError, OSError) as error:
-                self.add(_path(error, path), _message(error), collection=collection)
+            except DsError as error:
+                self.report(error.path or path, error.message)
+            except OSError as error:
+                self.report(path, error.strerror or str(error))
         for warning in caught:
-            self.add(
-                path,
-                str(warning.message).removeprefix(f"{on_one_line(path)}: "),
-                collection=collection,
-                severity=WARNING,
-            )
+            self.note(path, str(warning.message).removeprefix(f"{on_one_line(path)}: "))
 
     def listed(self) -> list[Finding]:
         """Return all findings, sorted by file and position, and the number of those that were not listed."""
-        once = {(finding.path, finding.line, finding.offset, finding.message): finding for finding in self.found[::-1]}
+        once = {(finding.path, finding.line, finding.offset, finding.message): finding for finding in self._found[::-1]}
         more = [
             Finding(path, collection, None, None, severity, f"{n} more times: {kind}")
             for (path, collection, kind, severity), n in self._left_out.items()
         ]
-        files = {finding.path: i for i, finding in reversed(list(enumerate(self.found)))}
+        files = {finding.path: i for i, finding in reversed(list(enumerate(self._found)))}
         found = [*reversed(once.values()), *more]
         return sorted(found, key=lambda one: (files[one.path], one.offset is None, one.offset or 0))
-
-
-def _path(error: DsError | OSError, path: str) -> str:
-    return (error.path if isinstance(error, DsError) else None) or path
-
-
-def _message(error: DsError | OSError) -> str:
-    if isinstance(error, DsError):
-        return error.message
-    return error.strerror or str(error)
 
 
 class RepeatedKeyError(ValueError):
@@ -226,22 +231,19 @@ def load(text: bytes) -> Any:
     return json.loads(text, object_pairs_hook=_object, parse_int=parse)
 
 
-def load_object(
-    file: Body, findings: Findings, collection: str | None, max_size: int = format.MAX_LINE_SIZE
-) -> dict[str, Any] | None:
+def load_object(file: Body, findings: Findings, max_size: int = format.MAX_LINE_SIZE) -> dict[str, Any] | None:
     """Return the object in a file, or add a finding and return None."""
     if file.size > max_size:
-        message = f"found {file.size} bytes, expected at most {max_size}"
-        findings.add(file.name, message, collection=collection)
+        findings.report(file.name, f"found {file.size} bytes, expected at most {max_size}")
         return None
     text = file.read(0, file.size)
     status, error, _, _, _ = check_text(text)
     if status != VALID:
-        findings.add(file.name, FAULTS[status], collection=collection, offset=error)
+        findings.report(file.name, FAULTS[status], offset=error)
         return None
     try:
         found: dict[str, Any] = load(text)
     except RepeatedKeyError as repeated:
-        findings.add(file.name, str(repeated), collection=collection)
+        findings.report(file.name, str(repeated))
         found = json.loads(text)
     return found

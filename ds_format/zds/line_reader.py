@@ -70,7 +70,7 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
                 break
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileBody):
-        data = data.section(0, data.size - len(lines.last_line(data)))
+        data = data.section(0, data.size - len(lines.last_line(data)[0]))
     return LineFiles(data, found, is_own)
 
 
@@ -204,10 +204,7 @@ class LineReader:
 
     def line(self, offset: int, length: int) -> bytes | None:
         """Return the line at a position, without its line feed; None if the bytes are not exactly one line."""
-        file = self._opened()
-        start, stop = max(offset - 3, 0), min(offset + length + 1, file.size)
-        data = file.read(start, stop - start)
-        return lines.line_at(data, start, offset, offset + length, file.size)
+        return lines.read_line(self._opened(), offset, length)
 
     def announce(self, ids: Iterable[str]) -> None:
         """Announce lines that will be read by their ids. Those of a file at an address then come side by side."""

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -21,10 +22,10 @@ from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
-from ..kernels.json.values import VALID, check_line
 from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table
 from . import format, index_bin
+from .bulk import Check, checked_lines
 from .documents import Document, decoder, plain
 from .faults import Faults, Silence
 from .line_reader import LineFiles, LineReader, open_index
@@ -96,11 +97,11 @@ class LineWriter(LineReader):
 
     def _cut_torn(self) -> None:
         """Make the file end with a line feed. An incomplete last line is moved to another file."""
-        tail = last_line(self._output)
+        tail, is_document = last_line(self._output)
         if not tail:
             return
         start = self.size - len(tail)
-        if check_line(tail if start else tail.removeprefix(format.BOM))[0] == VALID:
+        if is_document:
             self._faults.report(self.path, "the last line has no line feed; it gets one", offset=start)
             self._empty_index(self._durable)
             self._output.write(self.size, b"\n")
@@ -370,26 +371,69 @@ class LineWriter(LineReader):
         return self.size
 
     @property
-    def is_hidden(self) -> bool:
-        """Whether written lines are still invisible to other processes."""
-        return self._target is not None
-
-    @property
     def is_unfinished(self) -> bool:
         """Whether `finish` is needed."""
-        return self._is_changed or self.is_hidden or self._needs_index
+        return self._is_changed or self._target is not None or self._needs_index
 
-    def write(self, offset: int, data: Any) -> None:
-        """Write bytes after the lines. A new `size` adds them to the collection; the table must have their ids."""
-        with naming(self.path):
-            self._output.write(offset, data)
+    def write_lines(self, source: Any, name: str, check: Check | None = None) -> int:
+        """Add lines as they are.
 
-    def copy(self, file: FileBody, offset: int, size: int) -> None:
-        """Write the first `size` bytes of another file, as `write` does."""
-        with naming(self.path):
-            self._output.copy(file, 0, size, offset)
+        In a new file, each block is written as soon as it is checked. If others already read the file, nothing is
+        written before everything is checked. For this, the lines of a source file are first written to a temporary
+        file.
 
-    def refuse(self) -> None:
+        Parameters
+        ----------
+        source, name, check
+            As for `checked_lines`.
+
+        Returns
+        -------
+        int
+            Number of lines.
+
+        Raises
+        ------
+        FormatError
+            If a line is not a document; the message names line and byte. Then nothing is added.
+        OSError
+            If writing fails. Then nothing is added.
+        """
+        start = self.end_of_lines()
+        n = self.table.n
+        blocks = checked_lines(self.table, source, start, name, check)
+        try:
+            if self._target is not None:
+                stop = self._write_blocks(blocks, start)
+            elif isinstance(source, bytes | bytearray | memoryview):
+                stop = self._write_blocks(list(blocks), start)
+            else:
+                stop = self._copy_blocks(blocks, start)
+        except BaseException:
+            self._refuse()
+            raise
+        self.size = stop
+        return self.table.n - n
+
+    def _write_blocks(self, blocks: Iterable[tuple[int, Any]], stop: int) -> int:
+        """Write blocks of lines at their positions, and return the end of the last one, or `stop` without any."""
+        for place, data in blocks:
+            with naming(self.path):
+                stop = place + self._output.write(place, data)
+        return stop
+
+    def _copy_blocks(self, blocks: Iterable[tuple[int, Any]], start: int) -> int:
+        """Do the same as `_write_blocks` after the last block is checked. Until then, they are in a temporary file."""
+        stop = start
+        with tempfile.TemporaryFile(dir=os.path.dirname(self.path)) as spool:
+            checked = OutputBody.of(self.path, os.dup(spool.fileno()))
+            for place, data in blocks:
+                stop = place + checked.write(place - start, data)
+            with naming(self.path):
+                self._output.copy(checked, 0, stop - start, start)
+        return stop
+
+    def _refuse(self) -> None:
         """Remove bytes that were written after the lines, and their entries in the table."""
         self._output.truncate(self.size)
         if self.table.end > self.size:

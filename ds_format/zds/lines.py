@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from ..base.progress import Advance
 from ..body.body import PIECE_SIZE, Body
 from ..errors import FormatError
+from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format
@@ -48,13 +49,14 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def last_line(file: Body) -> bytes:
-    """Return the bytes after the last line feed of a file."""
+def last_line(file: Body) -> tuple[bytes, bool]:
+    """Return the bytes after the last line feed of a file, and whether they are a JSON object, not torn."""
     start, tail = file.size, b""
     while start and b"\n" not in tail:
         before = max(start - PIECE_SIZE, 0)
         tail, start = file.read(before, start - before) + tail, before
-    return tail[tail.rfind(b"\n") + 1 :]
+    tail = tail[tail.rfind(b"\n") + 1 :]
+    return tail, check_line(tail if len(tail) < file.size else tail.removeprefix(format.BOM))[0] == VALID
 
 
 class Scan:
@@ -143,17 +145,23 @@ class Scan:
     def _lines_before(self) -> int:
         """Return the number of lines before the first one. They are only counted for a message."""
         if self._n_before is None:
-            self._n_before = sum(block.count(b"\n") for block in _until(self._file, self._start))
+            self._n_before = line_numbers(self._file, [self._start])[self._start] - 1
         return self._n_before
 
 
-def _until(file: Body, end: int) -> Iterator[bytes]:
-    """Iterate over the bytes before `end`, in blocks."""
-    for block in file.blocks():
-        yield block[: max(end, 0)]
-        end -= len(block)
-        if end <= 0:
-            break
+def line_numbers(file: Body, places: list[int]) -> dict[int, int]:
+    """Return the numbers of the lines that begin at the given positions, which must be sorted."""
+    numbers: dict[int, int] = {}
+    base, line = 0, 1
+    for block in file.blocks() if places else ():
+        end, done = base + len(block), 0
+        for place in places[bisect_left(places, base) : bisect_left(places, end)]:
+            line += block.count(b"\n", done, place - base)
+            done = place - base
+            numbers[place] = line
+        line += block.count(b"\n", done)
+        base = end
+    return numbers
 
 
 class StaleIndex(Exception):
@@ -275,6 +283,12 @@ def line_at(data: bytes, base: int, start: int, stop: int, size: int) -> bytes |
         if stop != size:
             return None
     return data[start - base : feed] if stop - base in {feed, feed + 1} else None
+
+
+def read_line(file: Body, offset: int, length: int) -> bytes | None:
+    """Return the line at a position of a file, without its line feed; None if the bytes are not exactly one line."""
+    start, stop = max(offset - 3, 0), min(offset + length + 1, file.size)
+    return line_at(file.read(start, stop - start), start, offset, offset + length, file.size)
 
 
 def scan_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes]]]:

@@ -166,12 +166,12 @@ def _write(place: Folder, name: str, facts: Facts, durable: bool) -> None:
 def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dict[str, Any] | None:
     """Check manifest.json of a collection, except its counts, and return it, or None if it cannot be used."""
     manifest = None
-    with findings.of(place.path, collection):
+    with findings.caught(place.path):
         file = place.open(format.manifest_name(collection))
-        manifest = None if file is None else load_object(file, findings, collection, MAX_SIZE)
+        manifest = None if file is None else load_object(file, findings, MAX_SIZE)
         if file is not None and manifest is not None:
             for wrong in _wrong_values(manifest, collection):
-                findings.add(file.name, wrong, collection=collection, severity=WARNING)
+                findings.note(file.name, wrong)
     return manifest
 
 
@@ -190,19 +190,18 @@ def check_count(
     listed = (manifest or {}).get("doc_count", n_documents)
     file = place.open(format.manifest_name(collection)) if type(listed) is int and listed != n_documents else None
     if file is not None:
-        message = f"doc_count: found {listed!r:.100}, there are {n_documents}"
-        findings.add(file.name, message, collection=collection, severity=WARNING)
+        findings.note(file.name, f"doc_count: found {listed!r:.100}, there are {n_documents}")
 
 
 def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findings: Findings) -> None:
     """Check zds.json, and compare its counts with the actual numbers; None if a collection could not be counted."""
     file = place.open(format.STORE_FILE)
-    entry = None if file is None else load_object(file, findings, None, MAX_SIZE)
+    entry = None if file is None else load_object(file, findings, MAX_SIZE)
     if file is None or entry is None:
         return
     for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
         severity = ERROR if key == "version" else WARNING
-        findings.add(file.name, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
+        findings.report(file.name, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
     listed = entry.get("collections", {})
     if not isinstance(listed, dict):
         return
@@ -215,4 +214,4 @@ def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findi
             message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
         else:
             continue
-        findings.add(file.name, message, severity=WARNING, kind="a listed collection")
+        findings.note(file.name, message, kind="a listed collection")

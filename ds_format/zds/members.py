@@ -317,8 +317,8 @@ class BytesBody(Opened, Body):
             raise IntegrityError(f"CRC-32 is {found:08x}, expected {self._crc:08x}", path=self.name)
 
 
-class DeflatedMember(Opened, Body):
-    """A compressed member. `blocks` inflates it in sequence; `read` inflates all of it, once.
+class DeflatedMember(BytesBody):
+    """A compressed member. `blocks` inflates it in sequence; all other ways of reading inflate all of it, once.
 
     Parameters
     ----------
@@ -330,38 +330,35 @@ class DeflatedMember(Opened, Body):
         For messages.
     """
 
+    is_far = False
+    batch = PIECE_SIZE
+    _crc = None  # inflating compares it
+
     def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: Body, name: str):
         self._archive = archive
         self._info = info
-        self._file = file
+        self._compressed = file
         self._lock = threading.Lock()
         renew_lock(self, threading.Lock)
-        self._whole: bytes | FileBody | None = None
+        self._whole: Body | None = None
         self.name = name
         self.size = info.file_size
 
-    def read(self, offset: int, size: int) -> bytes:
-        """Return bytes."""
-        _check_within(offset, size, self)
-        whole = self._inflated()
-        return whole[offset : offset + size] if isinstance(whole, bytes) else whole.read(offset, size)
+    @property
+    def _file(self) -> Body:  # type: ignore[override]
+        """The inflated bytes."""
+        return self._whole or self._inflated()
 
-    def section(self, offset: int, size: int | None = None) -> Body:
-        """Return a part of the inflated bytes."""
-        _check_within(offset, size or 0, self)
-        whole = self._inflated()
-        return (MemoryBody(self.name, whole) if isinstance(whole, bytes) else whole).section(offset, size)
-
-    def _inflated(self) -> bytes | FileBody:
+    def _inflated(self) -> Body:
         with self._lock:
             whole = self._whole
             if whole is None:
                 whole = self._whole = self._inflate()
         return whole
 
-    def _inflate(self) -> bytes | FileBody:
+    def _inflate(self) -> Body:
         if self.size <= MEMORY_SIZE:
-            return self._inflate_at_once() or b"".join(self.blocks())
+            return MemoryBody(self.name, self._inflate_at_once() or b"".join(self.blocks()))
         with tempfile.TemporaryFile() as file:
             file.writelines(self.blocks())
             file.flush()
@@ -370,14 +367,14 @@ class DeflatedMember(Opened, Body):
     def _inflate_at_once(self) -> bytes | None:
         """Return all bytes, or None for damaged ones: `blocks` then raises the error."""
         try:
-            whole = bytes(DEFLATE.decode(self._file.read(0, self._file.size), self.size))
+            whole = bytes(DEFLATE.decode(self._compressed.read(0, self._compressed.size), self.size))
         except FormatError:
             return None
         return whole if len(whole) == self.size and zlib.crc32(whole) == self._info.CRC else None
 
     def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
         """Iterate over bytes, inflated on demand. zipfile compares the checksum of the whole member."""
-        self._file.announce_spans([(0, self._file.size)])
+        self._compressed.announce_spans([(0, self._compressed.size)])
         try:
             with self._archive.open(self._info) as stream:
                 done = stream.seek(offset)

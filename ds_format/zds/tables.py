@@ -507,28 +507,6 @@ def iso(value: Any, nulls: bool = True) -> Any:
     return value
 
 
-def unique(documents: Iterable[Document]) -> Iterator[Document]:
-    """Iterate over documents, and check that their ids are unique.
-
-    Raises
-    ------
-    UnsupportedError
-        If two have the same id.
-
-    Examples
-    --------
-    >>> from ds_format.zds.tables import unique
-    >>> list(unique([{"_id": "a"}, {"_id": "b"}]))
-    [{'_id': 'a'}, {'_id': 'b'}]
-    """
-    seen = set()
-    for i, document in enumerate(documents):
-        if document[ID] in seen:
-            raise UnsupportedError(f"row {i}: id {document[ID]!r} occurs twice")
-        seen.add(document[ID])
-        yield document
-
-
 def write(documents: Iterable[Document], path: Any, collection: str, mode: Mode) -> None:
     """Write the documents of a table.
 
@@ -553,7 +531,11 @@ def write(documents: Iterable[Document], path: Any, collection: str, mode: Mode)
 
     def followed() -> Iterator[Document]:
         nonlocal at
-        for document in unique(documents):
+        seen = set()
+        for i, document in enumerate(documents):
+            if document[ID] in seen:
+                raise UnsupportedError(f"row {i}: id {document[ID]!r} occurs twice")
+            seen.add(document[ID])
             at = f"document {document[ID]!r}: "
             yield document
             at = ""

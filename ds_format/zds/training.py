@@ -311,12 +311,10 @@ class ZIterableDataset(TorchLike):
         rank: int | None = None,
         world_size: int | None = None,
     ):
-        found = this_rank()
         self._store = store
         self._fields = fields if fields is None or isinstance(fields, str) else list(fields)
         self._where = where
-        self._rank = found[0] if rank is None else rank
-        self._world_size = found[1] if world_size is None else world_size
+        self._rank, self._world_size = this_rank(rank, world_size)
         self._steps: tuple[StreamStep, ...] = ()
         self.epoch = 0
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..base.progress import Advance, Progress
 from ..body.body import Body
 from ..errors import DsError, FormatError, UnsupportedError
-from ..kernels.json.values import VALID, check_line
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format, index_bin, manifest
 from .documents import decoder, difference, schema_of
 from .faults import ERROR, LISTED, WARNING, Faults, Finding, Findings, RepeatedKeyError, Silence, load, load_object
 from .line_reader import open_index
-from .lines import ODD, LineFault, Scan, all_ids
+from .lines import ODD, LineFault, Scan, all_ids, line_numbers, read_line
 from .roots import StoreRoot, lines_of
 from .store_access import open_store, root_of
 
@@ -69,23 +67,24 @@ def examine(
     findings = Findings()
     counts: dict[str, Counts] = {}
     advance = Advance(progress)
-    with findings.of(os.fspath(path)):
+    with findings.caught(os.fspath(path)):
         place = open_store(root_of(path), strict=None)
         try:
             there = place.collections()
             for name in there if collection is None else [collection]:
+                own = findings.within(name)
                 if format.is_name(name):
-                    with findings.of(place.path, name):
-                        counts[name] = check_collection(place, name, findings, strict, advance)
+                    with own.caught(place.path):
+                        counts[name] = check_collection(place, name, own, strict, advance)
                 else:
-                    findings.add(place.path, f"{name!r:.100} cannot be the name of a collection", collection=name)
-            with findings.of(place.path):
+                    own.report(place.path, f"{name!r:.100} cannot be the name of a collection")
+            with findings.caught(place.path):
                 manifest.check_store_file(
                     place, {key: counts[key].documents if key in counts else None for key in there}, findings
                 )
             _check_others(place, findings)
             for one in place.unused():
-                findings.add(place.path_of(one.name), one.error.message)
+                findings.report(place.path_of(one.name), one.error.message)
         finally:
             place.close()
     return Report(findings.listed(), counts)
@@ -138,11 +137,11 @@ def _check_others(place: StoreRoot, findings: Findings) -> None:
         last = name.rpartition("/")[2]
         path = place.path_of(name)
         if last.endswith(".tmp"):
-            findings.add(path, "left over from writing that was interrupted", severity=WARNING)
+            findings.note(path, "left over from writing that was interrupted")
         elif last.startswith(format.TORN):
-            findings.add(path, f"the torn end of {format.DATA}, which was cut off", severity=WARNING)
+            findings.note(path, f"the torn end of {format.DATA}, which was cut off")
         elif place.kind == "archive" and not name.startswith(f"{format.COLLECTIONS}/"):
-            with findings.of(path):
+            with findings.caught(path):
                 file = place.open(name)
                 for _ in file.blocks() if file else ():
                     pass
@@ -180,7 +179,7 @@ def check_collection(place: StoreRoot, name: str, findings: Findings, strict: bo
     """
     facts = manifest.check_manifest(place, name, findings)
     data = place.open(format.data_name(name))
-    lines = None if data is None else _check_lines(data, name, facts, findings, strict, advance)
+    lines = None if data is None else _check_lines(data, facts, findings, strict, advance)
     verdict = _check_index(place, name, data, lines, findings)
     if lines is not None and lines.table.n_dead:
         lines.report_superseded(WARNING if verdict.is_sound else ERROR)
@@ -198,9 +197,9 @@ def check_collection(place: StoreRoot, name: str, findings: Findings, strict: bo
 
 
 def _check_lines(
-    data: Body, name: str, facts: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
+    data: Body, facts: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
 ) -> LineCheck:
-    lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(facts))
+    lines = LineCheck(data, findings, strict=strict, check_schema=schema_check(facts))
     advance.total += data.size
     lines.run(Silence(), advance)
     return lines
@@ -210,12 +209,12 @@ def _check_index(
     place: StoreRoot, name: str, data: Body | None, lines: LineCheck | None, findings: Findings
 ) -> Verdict:
     verdict = Verdict()
-    with findings.of(place.path, name):
+    with findings.caught(place.path):
         file, is_own = open_index(place, name)
         if file is not None and (data is None or lines is None):
             raise FormatError(f"there is no {format.DATA} next to it", path=file.name)
         if file is not None and data is not None and lines is not None:
-            verdict = check_index(file, data, lines.table, findings, name, is_own)
+            verdict = check_index(file, data, lines.table, findings, is_own)
     return verdict
 
 
@@ -243,7 +242,6 @@ class LineCheck(Scan):
     file : Body
         The file.
     findings : Findings
-    collection : str
     strict : bool
         Also warn of content that is allowed, but not supported by all programs.
     check_schema : callable, optional
@@ -261,7 +259,6 @@ class LineCheck(Scan):
         self,
         file: Body,
         findings: Findings,
-        collection: str,
         *,
         strict: bool = False,
         check_schema: Callable[[dict[str, Any]], str | None] | None = None,
@@ -269,14 +266,11 @@ class LineCheck(Scan):
         super().__init__(file)
         self.superseded: list[LineFault] = []
         self._silent = set() if strict else {kernel.ESCAPED_ID}
-        self._findings, self._collection = findings, collection
-        self._strict, self._check_schema = strict, check_schema
+        self._findings, self._strict, self._check_schema = findings, strict, check_schema
 
     def report_superseded(self, severity: str) -> None:
         """Report the lines that are no longer documents, with the numbers of both lines."""
-        numbers = _line_numbers(
-            self._file, sorted(place for fault in self.superseded for place in (fault[1], fault[3]))
-        )
+        numbers = line_numbers(self._file, sorted(place for fault in self.superseded for place in (fault[1], fault[3])))
         for _, offset, _, earlier in self.superseded:
             message = f"has the id of line {numbers[earlier]}, which is no longer a document"
             self._add(message, numbers[offset], offset, severity)
@@ -285,15 +279,7 @@ class LineCheck(Scan):
             self._add(f"{more} more lines have the id of an earlier one", None, None, severity)
 
     def _add(self, message: str, line: int | None, offset: int | None, severity: str, kind: str | None = None) -> None:
-        self._findings.add(
-            self._file.name,
-            message,
-            collection=self._collection,
-            line=line,
-            offset=offset,
-            severity=severity,
-            kind=kind,
-        )
+        self._findings.report(self._file.name, message, line, offset, severity=severity, kind=kind)
 
     def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault
@@ -358,21 +344,6 @@ def _refusal(text: bytes) -> str:
     return kernel.KINDS[kernel.UNUSUAL_ID]
 
 
-def _line_numbers(file: Body, places: list[int]) -> dict[int, int]:
-    """Return the numbers of the lines that begin at the given positions, which must be sorted."""
-    numbers: dict[int, int] = {}
-    base, line = 0, 1
-    for block in file.blocks() if places else ():
-        end, done = base + len(block), 0
-        for place in places[bisect_left(places, base) : bisect_left(places, end)]:
-            line += block.count(b"\n", done, place - base)
-            done = place - base
-            numbers[place] = line
-        line += block.count(b"\n", done)
-        base = end
-    return numbers
-
-
 def same_but_for_case(table: Table) -> Iterator[tuple[str, str]]:
     """Iterate over pairs of ids that are the same name on file systems that ignore case."""
     folded: dict[str, str] = {}
@@ -399,7 +370,7 @@ class Verdict(NamedTuple):
     n_absent: int = 0
 
 
-def check_index(file: Body, data: Body, lines: Table, findings: Findings, collection: str, is_own: bool) -> Verdict:
+def check_index(file: Body, data: Body, lines: Table, findings: Findings, is_own: bool) -> Verdict:
     """Compare an index with the lines.
 
     Parameters
@@ -409,35 +380,30 @@ def check_index(file: Body, data: Body, lines: Table, findings: Findings, collec
     lines : Table
         The ids according to data.jsonl.
     findings : Findings
-    collection : str
     is_own : bool
         Whether a writer set the index aside, because it adds lines.
     """
-
-    def add(message: str, severity: str, kind: str | None = None) -> None:
-        findings.add(file.name, message, collection=collection, severity=severity, kind=kind)
-
     try:
         table = index_bin.decode(file.read(0, file.size), data.size)
         index_bin.check(table, 0 if is_own else lines.end)
     except FormatError as error:
-        add(error.message, ERROR)
+        findings.report(file.name, error.message)
         return Verdict()
     is_sound = True
     for i in range(table.n):
         wrong = _wrong(table, i, data, lines)
         if wrong:
             is_sound = False
-            add(f"entry {i}: {wrong}", ERROR, "an entry that is not the place of a line")
+            findings.report(file.name, f"entry {i}: {wrong}", kind="an entry that is not the place of a line")
     end = table.end + (data.read(table.end, min(1, data.size - table.end)) == b"\n")
     if is_own:
-        add("was set aside by a writer, which is still writing or was killed", WARNING)
+        findings.note(file.name, "was set aside by a writer, which is still writing or was killed")
     elif end < data.size:
-        add(f"is older than data.jsonl: it ends at byte {end} of {data.size}", WARNING)
+        findings.note(file.name, f"is older than data.jsonl: it ends at byte {end} of {data.size}")
     n_absent, first = _absent(table, lines, end)
     if n_absent and is_sound:
         more = f" and {n_absent - 1} more" if n_absent > 1 else ""
-        add(f"has no entry for {first!r:.100}{more}, deleted for readers that use it", WARNING)
+        findings.note(file.name, f"has no entry for {first!r:.100}{more}, deleted for readers that use it")
     return Verdict(is_sound, n_absent)
 
 
@@ -457,17 +423,10 @@ def _wrong(table: Table, i: int, data: Body, lines: Table) -> str | None:
 
 def _is_line(data: Body, offset: int, length: int, id: str) -> bool:
     """Return whether bytes are the whole line of an id, with or without its line feed."""
-    start, stop = max(0, offset - 1), min(data.size, offset + length + 2)
-    piece = data.read(start, stop - start)
-    if offset and piece[:1] != b"\n":
-        return False
-    line, _, _ = piece[offset - start :].partition(b"\n")
-    status = check_line(line)[0]
-    if status != VALID or not len(line.rstrip(b"\r")) <= length <= len(line) + 1:
-        return False
+    line = read_line(data, offset, length)
     try:
-        return bool(load(line).get(format.ID) == id)
-    except RepeatedKeyError:
+        return line is not None and decoder.one(line).get(format.ID) == id
+    except FormatError:
         return False
 
 
@@ -502,29 +461,26 @@ def check_docs(
         if name.endswith(".tmp") or format.is_litter(name):
             continue
         if not name.endswith(format.DOCUMENT_SUFFIX) or not format.is_document_name(id):
-            findings.add(path, "not the name of a document; it is left out", collection=collection)
+            findings.report(path, "not the name of a document; it is left out")
         else:
-            with findings.of(path, collection):
+            with findings.caught(path):
                 file = place.open(name)
-                if file is not None and _check_document(file, id, lines, findings, collection):
+                if file is not None and _check_document(file, id, lines, findings):
                     found.append(id)
     _check_order(place, collection, set(found), findings)
     return found
 
 
-def _check_document(
-    file: Body, id: str, lines: Callable[[str], bytes | None], findings: Findings, collection: str
-) -> bool:
-    document = load_object(file, findings, collection)
+def _check_document(file: Body, id: str, lines: Callable[[str], bytes | None], findings: Findings) -> bool:
+    document = load_object(file, findings)
     if document is None:
         return False
     if document.get(format.ID, id) != id:
         message = f"found the {format.ID} {document[format.ID]!r:.100}, expected {id!r} as the name of the file says"
-        findings.add(file.name, message, collection=collection)
+        findings.report(file.name, message)
     line = lines(id)
     if line is not None and _differ({format.ID: id, **document}, line):
-        message = f"differs from the document {id!r} in {format.DATA}, which counts"
-        findings.add(file.name, message, collection=collection, severity=WARNING)
+        findings.note(file.name, f"differs from the document {id!r} in {format.DATA}, which counts")
     return True
 
 
@@ -548,10 +504,7 @@ def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Fin
             message, severity = f"there is no document {id!r:.100}", WARNING
         else:
             continue
-        findings.add(
-            file.name, message, collection=collection, line=number, severity=severity, kind=f"an id of {format.ORDER}"
-        )
+        findings.report(file.name, message, number, severity=severity, kind=f"an id of {format.ORDER}")
     missing = ids.difference(listed)
     if missing:
-        message = f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more"
-        findings.add(file.name, message, collection=collection, severity=WARNING)
+        findings.note(file.name, f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more")

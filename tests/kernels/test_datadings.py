@@ -151,13 +151,10 @@ def test_strings_at_wrong_places() -> None:
     assert strings_at(b"\xa1a\xa1\xff", np.array([0, 2])) == (["a"], "not UTF-8: invalid start byte")
 
 
-@given(texts, texts, st.booleans())
-def test_lookup(names: list[str], others: list[str], with_table: bool) -> None:
+@given(texts, texts)
+def test_lookup(names: list[str], others: list[str]) -> None:
     names = list(dict.fromkeys(names))
     table, found = lookup(names), open_keys(names)
-    if with_table:
-        table.build()
-        table.build()
     assert [table.find(name, found) for name in names] == list(range(len(names)))
     assert all(table.find(name, found) == -1 for name in set(others) - set(names))
     assert table.find("\ud800", found) == -1
@@ -167,7 +164,6 @@ def test_lookup(names: list[str], others: list[str], with_table: bool) -> None:
 def test_lookup_of_many() -> None:
     names = [f"{i:x}" for i in range(20_000)]
     table, found = lookup(names), open_keys(names)
-    table.build()
     order = random.Random(1).sample(range(len(names)), 5000)
     assert [table.find(names[i], found) for i in order] == order
 
@@ -181,11 +177,7 @@ def test_equal_hashes() -> None:
 
 
 def test_a_hash_of_another_key() -> None:
-    for with_table in (False, True):
-        table = lookup(["a", "b"])
-        if with_table:
-            table.build()
-        assert table.find("b", open_keys(["a", "x"])) == -3
+    assert lookup(["a", "b"]).find("b", open_keys(["a", "x"])) == -3
 
 
 def test_hashes_that_crowd() -> None:
@@ -193,7 +185,6 @@ def test_hashes_that_crowd() -> None:
     numbers = np.arange(50_000, dtype=">u8").tobytes()
     for hashes in (numbers, bytes(8 * 50_000), np.arange(50_000, dtype="<u8").tobytes()):
         table = Lookup(salt + hashes, SECRET)
-        table.build()
         assert (table.duplicates() is None) == (hashes != bytes(8 * 50_000))
 
 

@@ -149,6 +149,20 @@ def test_index(entries: list[tuple[bytes, int, int]], message: str | None, tmp_p
     assert (not found) if message is None else message in found[0].message
 
 
+def test_an_entry_that_reading_does_not_use_is_wrong(tmp_path: Path) -> None:
+    """An entry may leave out the line feed of its line, but not the carriage return before it."""
+    line = golden.D1[:-1] + b"\r\n"
+    for length, is_right in ((len(line), True), (len(line) - 1, True), (len(line) - 2, False)):
+        index = golden.index((b"d1", 0, length), (b"d2", len(line), len(golden.D2)))
+        root = golden.write(tmp_path / str(length), {DATA: line + golden.D2, INDEX: index})
+        assert (ERROR in {severity for severity, _, _ in told(root)}) is not is_right
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ZdsWarning)
+            with ZDSStore.open(root, "train") as store:
+                assert store["d1"] == {"_id": "d1", "x": 1}
+        assert any("the index leads" in str(one.message) for one in caught) is not is_right
+
+
 def test_what_does_not_exist(tmp_path: Path) -> None:
     for path in (tmp_path / "absent", tmp_path / "absent.zds"):
         [problem] = validate(path)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, SupportsIndex
 
 from ... import drivers
 from ...base.text import on_one_line
 from ...datadings import format as datadings_format
-from ...datadings.base import Reader
+from ...datadings.base import Reader, TakeOptions
 from ...datadings.reader import MsgpackReader
 from ...datadings.sample_index import SampleIndex
 from ...datadings.writer import RawWriter
@@ -187,17 +187,9 @@ class DocumentReader(Reader):
         """Return one document, or its line; see `Samples.get`."""
         return _shown(self.store[self.find_key(index)], yield_key, raw)
 
-    def take(
-        self,
-        indices: Sequence[int],
-        yield_key: bool = False,
-        raw: bool = False,
-        copy: bool = True,
-        chunk_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Iterate over documents; see `Samples.take`."""
-        for document in self._documents.take(indices):
-            yield _shown(document, yield_key, raw)
+    def take_each(self, indices: Iterable[int], options: TakeOptions) -> Iterator[Any]:
+        """Iterate over documents; consecutive ones are read in one scan."""
+        return (_shown(document, options.yield_key, options.raw) for document in self._documents.take(indices))
 
     def find(self, key: Hashable) -> Any:
         """Return the document with an id."""

@@ -170,7 +170,7 @@ class InOrder:
             self._ids = list(self._store.ids())
         return self._ids
 
-    def take(self, positions: Sequence[int]) -> Iterator[dict[str, Any]]:
+    def take(self, positions: Iterable[int]) -> Iterator[dict[str, Any]]:
         """Yield the documents at these positions.
 
         Raises

@@ -7,7 +7,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memset
 
 from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 from ..msgpack.walk cimport Keys, string_length
@@ -161,7 +161,7 @@ cdef inline uint64_t _scaled(uint64_t hash, uint64_t n) noexcept nogil:
 
 @cython.final
 cdef class Lookup:
-    """Finds strings by their salted hash: by comparing all hashes, or by a table once it is built.
+    """Finds strings by their salted hash, in a table.
 
     The table has 1.5 slots of 4 bytes for each hash. The first slot of a hash depends on a secret number, so that no
     file can be made slow on purpose. Among equal hashes, the last one is found.
@@ -192,36 +192,33 @@ cdef class Lookup:
         self.hashes = &hashes[0] + 8
         self.n = hashes.shape[0] // 8 - 1
         self.secret = secret | 1
+        self.build()
 
     def __dealloc__(self):
         PyMem_RawFree(self.slots)
 
-    cdef uint32_t* slot_of(self, uint32_t* slots, uint64_t hash) noexcept nogil:
+    cdef uint32_t* slot_of(self, uint64_t hash) noexcept nogil:
         """Return the slot of a hash in native byte order, or the empty slot for it."""
         cdef uint64_t slot = _scaled(hash * self.secret, self.n_slots)
-        while slots[slot] != <uint32_t> EMPTY:
-            if load_u64(self.hashes + 8 * <uint64_t> slots[slot], LITTLE_HOST) == hash:
+        while self.slots[slot] != <uint32_t> EMPTY:
+            if load_u64(self.hashes + 8 * <uint64_t> self.slots[slot], LITTLE_HOST) == hash:
                 break
             slot += 1
             if slot == self.n_slots:
                 slot = 0
-        return &slots[slot]
+        return &self.slots[slot]
 
-    def build(self):
-        """Build the table, if there is none yet."""
-        cdef uint32_t* slots
+    cdef build(self):
+        """Build the table."""
         cdef Py_ssize_t i
-        if self.slots != NULL:
-            return
         self.n_slots = <uint64_t> self.n + self.n // 2 + 1
-        slots = <uint32_t*> PyMem_RawMalloc(self.n_slots * 4)
-        if slots == NULL:
+        self.slots = <uint32_t*> PyMem_RawMalloc(self.n_slots * 4)
+        if self.slots == NULL:
             raise MemoryError
         with nogil:
-            memset(slots, 0xFF, self.n_slots * 4)
+            memset(self.slots, 0xFF, self.n_slots * 4)
             for i in range(self.n):
-                self.slot_of(slots, load_u64(self.hashes + 8 * i, LITTLE_HOST))[0] = <uint32_t> i
-        self.slots = slots
+                self.slot_of(load_u64(self.hashes + 8 * i, LITTLE_HOST))[0] = <uint32_t> i
 
     def find(self, str string not None, Keys keys not None):
         """Return the number of a key.
@@ -257,31 +254,19 @@ cdef class Lookup:
     cdef Py_ssize_t number_of(self, const char* data, Py_ssize_t size) noexcept:
         """Return the number of the last hash that equals the hash of a string, or -1."""
         cdef uint64_t hash, rest
-        cdef uint8_t stored[8]
         cdef uint32_t number
-        cdef Py_ssize_t i
         blake2s(<const uint8_t*> data, size, self.hashes - 8, &hash, &rest)
-        if self.slots != NULL:
-            number = self.slot_of(self.slots, hash)[0]
-            return -1 if number == <uint32_t> EMPTY else number
-        store_u64(stored, hash, LITTLE_HOST)
-        with nogil:
-            for i in range(self.n - 1, -1, -1):
-                if memcmp(self.hashes + 8 * i, stored, 8) == 0:
-                    break
-            else:
-                i = -1
-        return i
+        number = self.slot_of(hash)[0]
+        return -1 if number == <uint32_t> EMPTY else number
 
     def duplicates(self):
         """Return the numbers of the first two strings with the same hash; None if all hashes differ."""
         cdef Py_ssize_t i
         cdef uint64_t hash
-        self.build()
         for i in range(self.n):
             hash = load_u64(self.hashes + 8 * i, LITTLE_HOST)
-            if self.slot_of(self.slots, hash)[0] != <uint32_t> i:
-                return i, self.slot_of(self.slots, hash)[0]
+            if self.slot_of(hash)[0] != <uint32_t> i:
+                return i, self.slot_of(hash)[0]
         return None
 
 
