@@ -18,7 +18,7 @@ from ds_format.drivers import FORMATS, Driver, Format
 from ds_format.drivers.base import BLOCK_SIZE, Metadata, Problem, warn
 from ds_format.drivers.handle import FileHandle, HeldSource
 from ds_format.drivers.sink import FileSink, count_payloads
-from ds_format.testing import FormatContract, Loss, Passage, variables
+from ds_format.testing import FormatContract, Loss, Passage, require_same, variables
 
 from .formats import rows
 from .holdings import HOLDINGS
@@ -328,3 +328,13 @@ def test_a_broken_promise_fails(fault: str, tmp_path: Path, monkeypatch: pytest.
 
 def test_a_sabotage_for_each_promise() -> None:
     assert {promise for promise, _ in SABOTAGES.values()} == {*PROMISES}
+
+
+def test_numbers_that_look_the_same_are_shown_by_their_bytes() -> None:
+    nan, other = (np.array([bits], "u8").view("f8") for bits in (0x7FF8000000000000, 0x7FF8000000000001))
+    expected, found = ({"x": array, ".": {"x": {}, ".": {}}} for array in (nan, other))
+    with pytest.raises(AssertionError, match=r"found array\(\[nan\]\) with the bytes 010000000000f87f, expected "):
+        require_same(expected, found)
+    found["x"] = np.array([1.0])
+    with pytest.raises(AssertionError, match=r'"x": found array\(\[1\.\]\), expected array\(\[nan\]\)$'):
+        require_same(expected, found)

@@ -99,7 +99,7 @@ class FormatContract:
         """Each example is read back, and losses and refusals are reported. A refused one leaves the old file."""
         for name, dataset in examples().items():
             for piece in pieces(dataset, self.passage):
-                _named(name, self._put, tmp_path, piece, partial(write, d=piece))
+                _noted(f'the example "{name}"', self._put, tmp_path, piece, partial(write, d=piece))
 
     def test_conversion_from_ds(self, tmp_path: Path) -> None:
         """A ds file that is converted in small blocks gives the same file as its dataset that is written."""
@@ -109,7 +109,7 @@ class FormatContract:
                 for piece in pieces(dataset, self.passage):
                     write(source, piece)
                     given = read(source, unpack=None if self.format.unpack is None else False)
-                    _named(name, self._put, tmp_path, given, partial(convert, source))
+                    _noted(f'the example "{name}"', self._put, tmp_path, given, partial(convert, source))
 
     def test_conversion_to_ds(self, tmp_path: Path) -> None:
         """A ds file that is made of a file in small blocks has the same content."""
@@ -283,6 +283,8 @@ class FormatContract:
                             read(path)
                         except DsError as error:
                             require(path.name in str(error), f"the error does not name the file: {error}")
+                        except Exception as error:
+                            raise AssertionError(f"a damaged file gives {error!r}, and not a DsError") from error
             Path(name).write_bytes(content)
         _refused(FileNotFoundError, lambda: read(tmp_path / f"none{self._suffix}"), "a missing file is read")
 
@@ -344,7 +346,7 @@ class FormatContract:
             sink.commit()
             _refused(DsError, lambda: sink.write(key, [array]), "a finished sink takes a variable")
             _refused(DsError, sink.commit, "a sink can be finished twice")
-        require_same(dataset, read(path, unpack=False))
+        _noted("in another order than in the metadata", lambda: require_same(dataset, read(path, unpack=False)))
 
     @property
     def _suffix(self) -> str:
@@ -370,7 +372,7 @@ class FormatContract:
                     path = Path(self._folder.name, f"{len(self._written)}{self._suffix}")
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", LossWarning)
-                        _named(name, write, path, piece)
+                        _noted(f'the example "{name}"', write, path, piece)
                     self._written.append((name, path, read(path, unpack=False)))
         return self._written
 
@@ -378,7 +380,7 @@ class FormatContract:
         """Call a function with the file of each example, or of some, and with what is read back."""
         for name, path, dataset in self._held():
             if not names or name in names:
-                _named(name, check, path, dataset)
+                _noted(f'the example "{name}"', check, path, dataset)
 
     def _files(self, folder: Path, n: int) -> tuple[list[Path], list[Dataset]]:
         """Write files with other values each, and return their paths with what should be read back."""
@@ -457,12 +459,12 @@ def put(path: Path, passage: Passage, act: Callable[[Path], object]) -> Dataset 
     return found
 
 
-def _named(name: str, check: Callable[..., object], *arguments: Any) -> None:
-    """Call a function, and add the name of the example to its error."""
+def _noted(note: str, check: Callable[..., object], *arguments: Any) -> None:
+    """Call a function, and add a note to its error."""
     try:
         check(*arguments)
     except Exception as error:
-        error.add_note(f'the example "{name}"')
+        error.add_note(note)
         raise
 
 
