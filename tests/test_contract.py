@@ -139,6 +139,7 @@ def test_a_driver_in_a_hundred_lines_keeps_it(promise: str, tmp_path: Path) -> N
 Patch = pytest.MonkeyPatch
 write_, finish, read, blocks_of = PickleSink._write, PickleSink._finish, PickleSource.read, PickleSource.blocks
 created, opened, reads_handle = PickleSink.__init__, PickleSource.__init__, FileHandle._read
+reads_name = PickleSource.handle
 
 
 def sink(method: str, function: Callable[..., Any]) -> Callable[[Patch], None]:
@@ -267,6 +268,61 @@ def uncounted(self: Any, name: str, blocks: Iterable[Any]) -> None:
     self.arrays[name] = None if size is None else np.ma.resize(np.ma.concatenate(arrays), size)
 
 
+def opening(change: Callable[[Any], object]) -> Callable[[Patch], None]:
+    """Change a source after it was opened."""
+
+    def open_changed(self: Any, path: Any) -> None:
+        opened(self, path)
+        change(self)
+
+    return source("__init__", open_changed)
+
+
+def driver(**functions: Any) -> Callable[[Patch], None]:
+    """Give the format more functions."""
+    return lambda patch: patch.setitem(drivers._loaded, "pickle", Driver(PickleSource, PickleSink, **functions))
+
+
+def read_all(path: Any, *_: Any, **__: Any) -> dict[str, Any]:
+    """Read all variables, whichever are asked for, without the names of dimensions."""
+    held = PickleSource(path)
+    return {**held.arrays, ".": {key: without(".dims")(key, entry) for key, entry in held.meta.items()}}
+
+
+class Unequal(FileHandle):
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+
+def unequal_handle(self: Any, name: str) -> FileHandle:
+    found = reads_name(self, name)
+    return Unequal(*(getattr(found, one) for one in ("origin", "key", "shape", "type", "missing")))
+
+
+def by_suffix(held: Any) -> None:
+    if "." not in Path(held.path).name:
+        held.arrays = {key: array if array is None else array[::-1] for key, array in held.arrays.items()}
+
+
+def without_the_file(self: Any, path: Any) -> None:
+    try:
+        opened(self, path)
+    except FormatError as error:
+        raise FormatError(error.message, path="a file") from None
+
+
+def silent_after_commit(self: Any, name: str, blocks: Iterable[Any]) -> None:
+    if self._is_open:
+        FileSink.write(self, name, blocks)
+
+
+def any_option(patch: Patch) -> None:
+    format(creation=PICKLE.creation | {"nonsense"})(patch)
+    sink("__init__", lambda self, path, meta, nonsense=0, **options: created(self, path, meta, **options))(patch)
+
+
 SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     **{f"refuses {name}": ("test_written_data_are_read_back", refusing(name)) for name in TYPES},
     "drops masks": ("test_written_data_are_read_back", changing(np.ma.getdata)),
@@ -286,8 +342,14 @@ SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "no missing values": ("test_metadata", describing(lambda key, entry: {**entry, ".missing": False})),
     "read-only": ("test_metadata", source("read", frozen)),
     "other metadata": ("test_metadata", format(meta=lambda path: {".": {}})),
+    "faults of good variables": ("test_metadata", opening(lambda self: self.faults.update(
+        {key: DsError("odd") for key in self.arrays}
+    ))),
+    "variables that do not exist": ("test_metadata", opening(lambda self: self.meta.update(more={".size": None}))),
+    "other dimensions than it reads": ("test_metadata", driver(read=read_all)),
     "ignores steps": ("test_parts", source("read", without_steps)),
     "sorts lists": ("test_parts", source("read", sorted_lists)),
+    "reads all variables": ("test_parts", driver(read=read_all)),
     "large blocks": ("test_blocks", source("blocks", large_blocks)),
     "flat blocks": ("test_blocks", source("blocks", flat_blocks)),
     "blocks out of order": ("test_blocks", source("blocks", last_block_first)),
@@ -296,18 +358,24 @@ SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "handles that read all": ("test_handles", lambda patch: patch.setattr(
         FileHandle, "_read", lambda self, index: reads_handle(self, None)
     )),
+    "handles of one variable": ("test_handles", source("handle", lambda self, _: reads_name(self, min(self.arrays)))),
+    "handles that differ": ("test_handles", source("handle", unequal_handle)),
     "handles of any file": ("test_handles", lambda patch: patch.setattr(FileHandle, "_compare", lambda self: None)),
     "lists no variables": ("test_commands", format(meta=lambda path: {".": {}})),
-    "reports faults": ("test_commands", lambda patch: patch.setitem(drivers._loaded, "pickle", Driver(
-        PickleSource, PickleSink, check=lambda path, report, **_: report(Problem(path, None, "odd", "error")),
-    ))),
+    **{f"reports one {severity}": ("test_commands", driver(
+        check=lambda path, report, severity=severity, **_: report(Problem(path, None, "odd", severity))
+    )) for severity in ("error", "warning")},
     "remembers another file": ("test_many_files", first_file_again()),
     "other capitals": ("test_names_of_files", format(suffixes=(".pickled", ".PICKLED2"))),
     "other marks": ("test_names_of_files", format(marks=(b"other",))),
+    "reads by the suffix": ("test_names_of_files", opening(by_suffix)),
+    "errors without the file": ("test_faults_are_errors", source("__init__", without_the_file)),
     "any error": ("test_faults_are_errors", source("__init__", lambda self, path: pickle.loads(b""))),
     "replaces always": ("test_options_of_creation", sink("__init__", lambda self, path, meta, **_: created(
         self, path, meta
     ))),
+    "takes any option": ("test_options_of_creation", any_option),
+    "is silent after commit": ("test_sinks", sink("write", silent_after_commit)),
     "takes any number of values": ("test_sinks", sink("write", uncounted)),
     "forgets the old file": ("test_sinks", sink("__init__", damaging_before_it_refuses)),
     "finishes a part": ("test_sinks", sink("commit", finishing_a_part)),
