@@ -63,7 +63,7 @@ def dims(d: dict[str, Any], var: str | None = None, *value: Any, full: bool = Fa
     full : bool
         Without `var`: whether to include variables that have only metadata.
     size : bool
-        Whether to return also sizes.
+        Whether to also return sizes.
 
     Returns
     -------

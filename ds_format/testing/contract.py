@@ -82,7 +82,7 @@ class FormatContract:
         cls._folder.cleanup()
 
     def passage(self, dataset: Dataset) -> Passage:
-        """Return what becomes of a dataset that is written to a file: by default, all of it is read back.
+        """Predict the result of writing a dataset to a file: by default, all of it is read back.
 
         Override it for a format that holds less: put a `Loss` into `errors` for each variable that is refused, and into
         `warnings` for information that is lost, and change `dataset` to what is read back. It should follow from the
@@ -102,7 +102,7 @@ class FormatContract:
                 _noted(f'the example "{name}"', self._put, tmp_path, piece, partial(write, d=piece))
 
     def test_conversion_from_ds(self, tmp_path: Path) -> None:
-        """A ds file that is converted in small blocks gives the same file as its dataset that is written."""
+        """Converting a ds file in small blocks gives the same file as writing its dataset."""
         source = tmp_path / "source.ds"
         with self._small_blocks():
             for name, dataset in examples().items():
@@ -112,7 +112,7 @@ class FormatContract:
                     _noted(f'the example "{name}"', self._put, tmp_path, given, partial(convert, source))
 
     def test_conversion_to_ds(self, tmp_path: Path) -> None:
-        """A ds file that is made of a file in small blocks has the same content."""
+        """A ds file made from a file in small blocks has the same content."""
         target = tmp_path / "target.ds"
 
         def check(path: Path, dataset: Dataset) -> None:
@@ -207,7 +207,7 @@ class FormatContract:
         _refused(ReplacedError, handle.read, "a handle reads a file that was replaced")
 
     def test_commands(self, tmp_path: Path) -> None:
-        """Commands print of a file what they print of a ds file with the same content."""
+        """Commands print the same for a file and for a ds file with the same content."""
 
         def check(path: Path, dataset: Dataset) -> None:
             same = tmp_path / "same.ds"
@@ -236,7 +236,7 @@ class FormatContract:
         require(_run("diff", str(first), str(second))[0] == 1, "ds diff: exit status of files that differ")
 
     def test_many_files(self, tmp_path: Path) -> None:
-        """Many files are read, merged and converted as ds files with the same content are."""
+        """Reading, merging and converting many files gives the same as for ds files with the same content."""
         paths, datasets = self._files(tmp_path, 3)
         same = [tmp_path / "same" / f"{path.stem}.ds" for path in paths]
         same[0].parent.mkdir()
@@ -271,7 +271,7 @@ class FormatContract:
             require_same(dataset, read(bare, unpack=False))
 
     def test_faults_are_errors(self, tmp_path: Path) -> None:
-        """A file that is empty, cut or something else gives an error of the package, and never another one."""
+        """A file that is empty, truncated or damaged gives an error of the package, and never another one."""
         (path,), _ = self._files(tmp_path, 1)
         for name, content in _content(path).items():
             for n in range(0, len(content), max(len(content) // (8 if path.is_file() else 2), 1)):
@@ -406,7 +406,7 @@ class FormatContract:
 
 
 def put(path: Path, passage: Passage, act: Callable[[Path], object]) -> Dataset | None:
-    """Check what becomes of a dataset that a function writes to a file.
+    """Check the result of a function that writes a dataset to a file.
 
     Parameters
     ----------
