@@ -179,7 +179,7 @@ PERFORMANCE = (
                 for words, cases in CONVERTED.items()
             ),
             Row(
-                "a classic file of 1 GB to ds",
+                "convert a 1 GB classic file to ds",
                 ("classic of 1 GB, convert",),
                 {"netCDF4": (NETCDF, "(only reads)")},
             ),

@@ -164,7 +164,7 @@ class _Package(ModuleType):
 
     @property
     def indent(self) -> bool:
-        """Whether what they print may spread over lines."""
+        """Whether their output may have several lines."""
         from .cmd import style
 
         return bool(style.indent)

@@ -88,8 +88,8 @@ def validate(d: Mapping[str, Any]) -> None:
     Raises
     ------
     ValueError
-        If the dataset or its metadata are no dicts, a variable has not as many dimension names as dimensions, or two
-        variables disagree on the size of a dimension.
+        If the dataset or its metadata are not dicts, the number of dimension names of a variable is not that of its
+        dimensions, or two variables disagree on the size of a dimension.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def validate(d: Mapping[str, Any]) -> None:
 
 
 def checked(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
-    """Return all data of a dataset as arrays, and its metadata, which fit them; errors as `validate`, `arrays_of`."""
+    """Return the arrays and the metadata of a dataset, which fit each other; errors as `validate`, `arrays_of`."""
     if type(dataset) is dict or type(dataset) is Dataset:
         arrays = plain_arrays(dataset)
         if arrays is not None:

@@ -19,7 +19,7 @@ from ds_format.drivers.base import BLOCK_SIZE, Metadata, Problem, warn
 from ds_format.drivers.handle import FileHandle
 from ds_format.drivers.sink import FileSink, count_payloads
 from ds_format.drivers.source import HeldSource
-from ds_format.testing import FormatContract, Loss, Passage, variables
+from ds_format.testing import FormatContract, Loss, Passage, require_same, variables
 
 from .formats import rows
 from .holdings import HOLDINGS
@@ -139,6 +139,7 @@ def test_a_driver_in_a_hundred_lines_keeps_it(promise: str, tmp_path: Path) -> N
 Patch = pytest.MonkeyPatch
 write_, finish, read, blocks_of = PickleSink._write, PickleSink._finish, PickleSource.read, PickleSource.blocks
 created, opened, reads_handle = PickleSink.__init__, PickleSource.__init__, FileHandle._read
+reads_name = PickleSource.handle
 
 
 def sink(method: str, function: Callable[..., Any]) -> Callable[[Patch], None]:
@@ -266,6 +267,61 @@ def uncounted(self: Any, name: str, blocks: Iterable[Any]) -> None:
     self.arrays[name] = None if size is None else np.ma.resize(np.ma.concatenate(arrays), size)
 
 
+def opening(change: Callable[[Any], object]) -> Callable[[Patch], None]:
+    """Change a source after it was opened."""
+
+    def open_changed(self: Any, path: Any) -> None:
+        opened(self, path)
+        change(self)
+
+    return source("__init__", open_changed)
+
+
+def driver(**functions: Any) -> Callable[[Patch], None]:
+    """Give the format more functions."""
+    return lambda patch: patch.setitem(drivers._loaded, "pickle", Driver(PickleSource, PickleSink, **functions))
+
+
+def read_all(path: Any, *_: Any, **__: Any) -> dict[str, Any]:
+    """Read all variables, whichever are asked for, without the names of dimensions."""
+    held = PickleSource(path)
+    return {**held.arrays, ".": {key: without(".dims")(key, entry) for key, entry in held.meta.items()}}
+
+
+class Unequal(FileHandle):
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+
+def unequal_handle(self: Any, name: str) -> FileHandle:
+    found = reads_name(self, name)
+    return Unequal(*(getattr(found, one) for one in ("origin", "key", "shape", "type", "missing")))
+
+
+def by_suffix(held: Any) -> None:
+    if "." not in Path(held.path).name:
+        held.arrays = {key: array if array is None else array[::-1] for key, array in held.arrays.items()}
+
+
+def without_the_file(self: Any, path: Any) -> None:
+    try:
+        opened(self, path)
+    except FormatError as error:
+        raise FormatError(error.message, path="a file") from None
+
+
+def silent_after_commit(self: Any, name: str, blocks: Iterable[Any]) -> None:
+    if self._is_open:
+        FileSink.write(self, name, blocks)
+
+
+def any_option(patch: Patch) -> None:
+    format(creation=PICKLE.creation | {"nonsense"})(patch)
+    sink("__init__", lambda self, path, meta, nonsense=0, **options: created(self, path, meta, **options))(patch)
+
+
 SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     **{f"refuses {name}": ("test_written_data_are_read_back", refusing(name)) for name in TYPES},
     "drops masks": ("test_written_data_are_read_back", changing(np.ma.getdata)),
@@ -285,8 +341,14 @@ SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "no missing values": ("test_metadata", describing(lambda key, entry: {**entry, ".missing": False})),
     "read-only": ("test_metadata", source("read", frozen)),
     "other metadata": ("test_metadata", format(meta=lambda path: {".": {}})),
+    "faults of good variables": ("test_metadata", opening(lambda self: self.faults.update(
+        {key: DsError("odd") for key in self.arrays}
+    ))),
+    "variables that do not exist": ("test_metadata", opening(lambda self: self.meta.update(more={".size": None}))),
+    "other dimensions than it reads": ("test_metadata", driver(read=read_all)),
     "ignores steps": ("test_parts", source("read", without_steps)),
     "sorts lists": ("test_parts", source("read", sorted_lists)),
+    "reads all variables": ("test_parts", driver(read=read_all)),
     "large blocks": ("test_blocks", source("blocks", large_blocks)),
     "flat blocks": ("test_blocks", source("blocks", flat_blocks)),
     "blocks out of order": ("test_blocks", source("blocks", last_block_first)),
@@ -295,18 +357,24 @@ SABOTAGES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "handles that read all": ("test_handles", lambda patch: patch.setattr(
         FileHandle, "_read", lambda self, index: reads_handle(self, None)
     )),
+    "handles of one variable": ("test_handles", source("handle", lambda self, _: reads_name(self, min(self.arrays)))),
+    "handles that differ": ("test_handles", source("handle", unequal_handle)),
     "handles of any file": ("test_handles", lambda patch: patch.setattr(FileHandle, "_compare", lambda self: None)),
     "lists no variables": ("test_commands", format(meta=lambda path: {".": {}})),
-    "reports faults": ("test_commands", lambda patch: patch.setitem(drivers._loaded, "pickle", Driver(
-        PickleSource, PickleSink, check=lambda path, report, **_: report(Problem(path, None, "odd", "error")),
-    ))),
+    **{f"reports one {severity}": ("test_commands", driver(
+        check=lambda path, report, severity=severity, **_: report(Problem(path, None, "odd", severity))
+    )) for severity in ("error", "warning")},
     "remembers another file": ("test_many_files", first_file_again()),
     "other capitals": ("test_names_of_files", format(suffixes=(".pickled", ".PICKLED2"))),
     "other marks": ("test_names_of_files", format(marks=(b"other",))),
+    "reads by the suffix": ("test_names_of_files", opening(by_suffix)),
+    "errors without the file": ("test_faults_are_errors", source("__init__", without_the_file)),
     "any error": ("test_faults_are_errors", source("__init__", lambda self, path: pickle.loads(b""))),
     "replaces always": ("test_options_of_creation", sink("__init__", lambda self, path, meta, **_: created(
         self, path, meta
     ))),
+    "takes any option": ("test_options_of_creation", any_option),
+    "is silent after commit": ("test_sinks", sink("write", silent_after_commit)),
     "takes any number of values": ("test_sinks", sink("write", uncounted)),
     "forgets the old file": ("test_sinks", sink("__init__", damaging_before_it_refuses)),
     "finishes a part": ("test_sinks", sink("commit", finishing_a_part)),
@@ -327,3 +395,13 @@ def test_a_broken_promise_fails(fault: str, tmp_path: Path, monkeypatch: pytest.
 
 def test_a_sabotage_for_each_promise() -> None:
     assert {promise for promise, _ in SABOTAGES.values()} == {*PROMISES}
+
+
+def test_numbers_that_look_the_same_are_shown_by_their_bytes() -> None:
+    nan, other = (np.array([bits], "u8").view("f8") for bits in (0x7FF8000000000000, 0x7FF8000000000001))
+    expected, found = ({"x": array, ".": {"x": {}, ".": {}}} for array in (nan, other))
+    with pytest.raises(AssertionError, match=r"found array\(\[nan\]\) with the bytes 010000000000f87f, expected "):
+        require_same(expected, found)
+    found["x"] = np.array([1.0])
+    with pytest.raises(AssertionError, match=r'"x": found array\(\[1\.\]\), expected array\(\[nan\]\)$'):
+        require_same(expected, found)

@@ -7,7 +7,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.cli import info
-from ds_format.model.conventions import coordinates, rename_references
+from ds_format.model.conventions import coordinates, kind_of, rename_references
 from ds_format.show import overview
 
 META: dict[str, Any] = {
@@ -46,3 +46,19 @@ def test_names_in_groups_follow() -> None:
     meta = {"g/x": {"coordinates": "lat lon"}, "x": {"coordinates": "lat", "bounds": 5}, ".": {}}
     rename_references(meta, {"g/lat": "g/north", "lat": "south", "lon": "east"}, ["g/lat", "lat", "lon", "g/x", "x"])
     assert meta == {"g/x": {"coordinates": "north east"}, "x": {"coordinates": "south", "bounds": 5}, ".": {}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ({"units": "degrees_east"}, "longitude"),
+        ({"standard_name": "longitude"}, "longitude"),
+        ({"units": "Degree_East", "standard_name": "longitude"}, "longitude"),
+        ({"units": "degrees_north"}, "latitude"),
+        ({"standard_name": "latitude", "units": "degree"}, "latitude"),
+        ({"units": "degree", "standard_name": "grid_longitude"}, ""),
+        ({}, ""),
+    ],
+)
+def test_units_or_the_standard_name_tell_longitude_and_latitude(entry: dict[str, Any], kind: str) -> None:
+    assert kind_of(entry) == kind

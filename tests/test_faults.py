@@ -11,6 +11,7 @@ import h5py
 import netCDF4
 import numpy as np
 import pytest
+import zarr
 
 import ds_format as ds
 from ds_format import binpickle, drivers
@@ -20,6 +21,8 @@ from ds_format.drivers.base import Source
 from ds_format.model.selection import Selection
 from ds_format.views.subset import Subset, open_subset
 from ds_format.zds.store import ZDSStore
+
+from .formats import rows
 
 RECORD = np.dtype([("re", "f8"), ("im", "f8")])
 
@@ -64,22 +67,34 @@ def make_groups(path: Path) -> None:
     make_zds(path, "h")
 
 
+def make_zarr(path: Path) -> None:
+    group = zarr.create_group(path)
+    group.create_array("x", data=np.arange(2.0))
+    group.create_array("c", data=np.zeros(2, complex))
+
+
 MAKERS: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
-    "ds": (make_ds, "ds", ["c"]),
-    "netcdf": (make_netcdf, "nc", ["c"]),
-    "hdf5": (make_hdf5, "h5", ["c"]),
-    "binpickle": (make_binpickle, "bpk", ["c"]),
-    "datadings": (make_datadings, "msgpack", ["c"]),
-    "zds": (make_zds, "zds", ["c"]),
-    "groups": (make_groups, "zds", ["g/c", "h/c"]),
+    suffix: (make, suffix, ["c"])
+    for suffix, make in rows(
+        binpickle=make_binpickle,
+        csv=None,  # like JSON, of which a file that is damaged cannot be opened
+        datadings=make_datadings,
+        ds=make_ds,
+        hdf5=make_hdf5,
+        json=None,
+        netcdf=make_netcdf,
+        zarr=make_zarr,
+        zds=make_zds,
+    )
 }
+MAKERS["groups"] = make_groups, ".zds", ["g/c", "h/c"]
 
 
 @pytest.fixture(params=MAKERS)
 def faulty(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, list[str]]:
     """A file, and those of its variables that cannot be had."""
     make, suffix, names = MAKERS[request.param]
-    path = tmp_path / f"a.{suffix}"
+    path = tmp_path / f"a{suffix}"
     make(path)
     return path, names
 

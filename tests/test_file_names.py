@@ -23,6 +23,8 @@ from ds_format.kernels.files import names, portable
 from ds_format.zds import ZDSStore
 from ds_format.zds.archiving import unpack
 
+from .formats import STRAIGHT
+
 DATA: dict[str, Any] = {"x": [1.0, 2.0], ".": {"x": {".dims": ["t"], "units": "K"}}}
 
 
@@ -230,7 +232,7 @@ CASES = {
             partial(relinked, suffix=suffix),
             partial(still_linked, suffix=suffix),
         )
-        for suffix in (".json", ".csv", ".ds", ".nc", ".bpk")
+        for suffix in STRAIGHT
     },
 }
 

@@ -323,10 +323,10 @@ def test_a_version_that_does_not_exist(version: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("suffix", ["ds", "nc", "nc3", "h5", "json", "csv", "tsv", "bpk", "zds", "msgpack"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".nc3", ".tsv"])
 @pytest.mark.parametrize("key", [".x", "..", ".x.y"])
 def test_a_key_that_begins_with_a_dot_is_refused_with_the_escaped_name(suffix: str, key: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.{suffix}"
+    path = tmp_path / f"a{suffix}"
     message = f'found the key "{key}", expected "{ds.escape(key)}"'
     for dataset in ({key: [1, 2]}, {key: np.arange(2), ".": {}}, {"y": np.arange(2), ".": {key: {".dims": ["t"]}}}):
         with pytest.raises(ds.UnsupportedError, match=re.escape(message)):

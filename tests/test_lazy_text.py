@@ -10,7 +10,9 @@ import pytest
 
 import ds_format as ds
 
-FORMATS = ("ds", "2.0.1", "json", "nc", "h5", "bpk", "zds", "msgpack")
+from .formats import DATASETS, RECORDS
+
+NAMES = [*DATASETS, "2.0.1"]
 TEXT = np.array([["a", "ž", ""], ["bc", "d", "e"]], object)
 INDEXES: list[Any] = [
     *(0, -1, slice(0, 1), [1, 0], [True, False], Ellipsis, (0, 1), (slice(None), 0), (0, [2, 0]), (-1, slice(1, None))),
@@ -29,7 +31,7 @@ def as_grid(data: Any, index: Any) -> Any:
     return data[index]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["text", "bytes", "missing"])
 def test_all_indexes(tmp_path: Path, name: str, kind: str) -> None:
     data: Any = TEXT
@@ -37,11 +39,11 @@ def test_all_indexes(tmp_path: Path, name: str, kind: str) -> None:
         data = np.array([item.encode() for item in TEXT.flat], object).reshape(TEXT.shape)
     if kind == "missing":
         data = np.ma.MaskedArray(TEXT, [[False, False, True], [False, True, False]])
-    path = tmp_path / f"x.{'ds' if name == '2.0.1' else name}"
+    path = tmp_path / f"x{'.ds' if name == '2.0.1' else name}"
     flat = data.reshape(-1)
     meta = {"x": {".dims": ["i", "j"]}, "flat": {".dims": ["n"]}}
     options: dict[str, Any] = {"version": "2.0.1"} if name == "2.0.1" else {}
-    if name in ("zds", "msgpack"):
+    if name in RECORDS:
         options["dim"] = "n"
     ds.write(path, {"flat": flat, "x": data, ".": meta}, **options)
     with ds.open(path) as file:
@@ -61,10 +63,10 @@ def test_a_column(tmp_path: Path) -> None:
         assert file["x"][[1, 0]].tolist() == ["ž", "a"]
 
 
-@pytest.mark.parametrize("name", ["ds", "2.0.1", "json", "nc", "h5", "bpk"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in RECORDS])
 @pytest.mark.parametrize("value", ["text", b"bytes"])
 def test_scalars(tmp_path: Path, name: str, value: Any) -> None:
-    path = tmp_path / f"x.{'ds' if name == '2.0.1' else name}"
+    path = tmp_path / f"x{'.ds' if name == '2.0.1' else name}"
     options: dict[str, Any] = {"version": "2.0.1"} if name == "2.0.1" else {}
     ds.write(path, {"x": value, ".": {"x": {".dims": []}}}, **options)
     with ds.open(path) as file:

@@ -51,6 +51,16 @@ def ds(folder: Path, *words: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+def test_its_package_has_the_module_and_the_entry_point(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools")
+    package = shutil.copytree(ROOT / "examples" / "toy_format", tmp_path / "toy")
+    words = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", "build", "egg_info"]
+    done = subprocess.run(words, cwd=package, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (package / "build" / "lib").iterdir()] == ["toy_format.py"]
+    assert (package / "toy_format.egg-info" / "entry_points.txt").read_text() == POINT
+
+
 def test_the_contract(folder: Path) -> None:
     shutil.copy(ROOT / "examples" / "toy_format" / "test_toy_format.py", folder)
     done = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_toy_format.py")

@@ -155,7 +155,7 @@ def write(
 
 
 def without_xarray(d: Any) -> Any:
-    """Return a dataset whose values are no objects of xarray; see `xarray_.writing.with_coordinates`."""
+    """Return a dataset without objects of xarray; see `xarray_.writing.with_coordinates`."""
     xarray = sys.modules.get("xarray")
     if xarray is None or not isinstance(d, dict):
         return d

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .dtypes import TYPES
+
 WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 """Whether NumPy wraps an integer that a dtype cannot hold, and only warns of it."""
-NARROW = ("float16", "float32")
+NARROW = frozenset(name for name, row in TYPES.items() if row.code[0] == "f" and row.bits < 64)
 """Types whose numbers have fewer digits than a float of Python."""
 
 
@@ -53,7 +55,7 @@ def shortest(data: NDArray[Any]) -> NDArray[Any]:
     Parameters
     ----------
     data : ndarray
-        Those of other types than float16 and float32 are returned as they are.
+        Those of other types than `NARROW` are returned as they are.
 
     Examples
     --------

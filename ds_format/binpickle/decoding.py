@@ -125,7 +125,7 @@ def _configured(config: Any) -> CodecStep:
 
 
 def shown(value: Any) -> str:
-    """Return a value of msgpack for messages: a short one itself, else its type."""
+    """Return a msgpack value as a message shows it: the value if it is short, else its type."""
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else f"an array of {len(value)}"
     if isinstance(value, bytes):

@@ -348,7 +348,7 @@ class BinPickleFile(Closing, Opened):
         Parameters
         ----------
         progress : callable, optional
-            Called with the bytes done and the bytes in all.
+            Called with the number of bytes processed, and their total.
 
         Returns
         -------

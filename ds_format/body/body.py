@@ -225,7 +225,7 @@ class FileBody(Opened, Body):
 
     @classmethod
     def open(cls, path: Any, flags: int = 0) -> Self:
-        """Open a file, and read nothing.
+        """Open a file without reading from it.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from .stamp import Watch
 
 
 class MappedBody(MemoryBody):
-    """A map of a file, or a part of it. It ends with the last view of it, whatever becomes of the name of the file."""
+    """A memory map of a file, or of a part of it. It lasts as long as its views, even if the file is removed."""
 
     __slots__ = ("watch",)
 

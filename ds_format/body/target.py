@@ -109,7 +109,7 @@ class Target(Opened):
     def create(self) -> int:
         """Create the file, and return a descriptor for reading and writing, which is to be closed before `commit`.
 
-        The file never has permissions that the one which it replaces has not. It is locked until it has its name. One
+        The file never has permissions that the replaced one lacks. It is locked until it has its name. One
         that is shared may be there already, and keeps what it has; its descriptor is for writing only.
 
         Raises

@@ -1,8 +1,8 @@
 """Temporary files and folders next to what is being written, and what becomes of those of killed writers.
 
-Each target has one usual temporary name, and the file of that name is locked while it is written. The next writer of
-the target so finds and removes the file of a killed writer without listing the folder. If a living writer has the name,
-or there are no locks, the writer makes a unique name. No other writer removes a file with a unique name.
+Each target has one usual temporary name, and the file of that name is locked while it is written. This lets the next
+writer of the target find and remove the file of a killed writer without listing the folder. If a living writer has the
+name, or there are no locks, the writer makes a unique name. No other writer removes a file with a unique name.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class Request(NamedTuple):
     options: dict[str, Any]
     """Values by name, unconverted; flags are True."""
     progress: Callable[[int, int], None] | None = None
-    """Called with the bytes done and the total bytes; None if no progress is shown."""
+    """Called with the number of bytes processed, and their total; None if no progress is shown."""
     known_options: Mapping[str, Option] = _GENERAL_BY_NAME
     """The existing options by name."""
 

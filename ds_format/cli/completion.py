@@ -191,7 +191,7 @@ def names(forms: str, words: Sequence[str], position: int) -> list[str]:
     words : sequence of str
         The command line without the name of the program.
     position : int
-        The word to complete, from 0. Names do not depend on its beginning.
+        The word to complete, from 0. The suggestions do not depend on what is already typed.
 
     Returns
     -------

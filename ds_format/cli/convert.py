@@ -148,7 +148,7 @@ class _Watch:
     Attributes
     ----------
     bar : Progress or Lines
-        Takes the bytes done and the total bytes; None: nothing is printed.
+        Called with the number of bytes processed, and their total; None: nothing is printed.
     """
 
     def __init__(self, request: Request):
@@ -176,7 +176,7 @@ class _Watch:
         self._n = n
 
     def take(self, record: Conversion) -> None:
-        """Take the result of a file."""
+        """Record the result for one file."""
         self._records.append(record)
         if self.bar is not None and len(self._records) > 1:
             self.bar.note = f"{len(self._records)} files"

@@ -23,7 +23,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def handle_signals() -> None:
-    """Raise `Terminated` at signals that would end the program before it removed its temporary files."""
+    """Raise `Terminated` on signals that would end the program before it removes its temporary files."""
 
     def terminate(number: int, frame: object) -> None:
         raise Terminated(number)

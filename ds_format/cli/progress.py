@@ -54,7 +54,7 @@ class Progress:
         self.clear()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take the bytes done and the total bytes."""
+        """Show the number of bytes processed, and their total."""
         now = monotonic()
         if now < self._next:
             return
@@ -108,7 +108,7 @@ class Lines:
         self._next = self._start + LINE_INTERVAL
 
     def __call__(self, done: int, total: int) -> None:
-        """Take the bytes done and the total bytes."""
+        """Show the number of bytes processed, and their total."""
         now = monotonic()
         if now >= self._next:
             self._next = now + LINE_INTERVAL

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..errors import UnsupportedError
 from ..kernels.ds.plain import put_types
 from .header import DTYPES, TOO_DEEP, is_too_deep
 
-NUMERIC = {
-    name: np.dtype(name)
-    for name in (
-        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64", "bool", "str"),
-    )
+NUMERIC: dict[str, np.dtype[Any]] = {
+    **{name: np.dtype(row.code) for name, row in TYPES.items() if not row.is_string},
+    "str": np.dtype("str"),  # text, which is `unicode` among the types of variables
 }
 PLAIN = frozenset({str, int, float, bool, type(None)})
 

@@ -33,7 +33,7 @@ def check_numbers(var: VarHeader, body_size: int) -> None:
 def are_offsets_doubtful(variables: Iterable[VarHeader], body_size: int) -> bool:
     """Return whether all offsets are the running sum of `.len`, whose total is not the size of the body.
 
-    Then one `.len` of an older writer may be wrong, and with it all offsets after it; see `legacy.true_offsets`.
+    In that case a `.len` by an older writer may be wrong, along with all later offsets; see `legacy.true_offsets`.
     """
     total = 0
     for var in variables:

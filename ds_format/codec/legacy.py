@@ -100,7 +100,7 @@ def warn_of_masks(variables: dict[str, VarHeader], body: Body) -> None:
 
 
 def _mask(stored_with: VarHeader, var: VarHeader, body: Body) -> NDArray[np.bool_]:
-    """Return the mask of a variable that is stored with another one, as (n,) flags."""
+    """Return the mask of a variable, stored with another one, as (n,) flags."""
     n = math.prod(var.size or ())
     flags = np.zeros(n, np.bool_)
     offset = stored_with.offset

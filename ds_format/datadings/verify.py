@@ -50,7 +50,7 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     samples : bool
         Decode all samples and compare their keys.
     progress : callable, optional
-        Called with the bytes done and the bytes in total. With `samples`, the data are read twice.
+        Called with the number of bytes processed, and their total. With `samples`, the data are read twice.
 
     Returns
     -------

@@ -380,7 +380,7 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Re
     durable : bool
         Flush the files to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in total. The data are read twice.
+        Called with the number of bytes processed, and their total. The data are read twice.
 
     Returns
     -------

@@ -75,7 +75,7 @@ class DatasetPlace:
         return chunk is not None and all(n <= step for n, step in zip(self.shape, chunk, strict=True))
 
     def moved(self, layout: HDF5Layout) -> DatasetPlace:
-        """Return the place of a dataset that differs only in where its layout says that values are."""
+        """Return the place of a dataset that is the same except for its layout."""
         return DatasetPlace(
             self.dtype, self.is_big, self.shape, self.max_shape, layout, self.filters, self.small, self.fill,
             self.size, self.padding,
@@ -90,7 +90,7 @@ def place_of(dataset: HDF5Dataset) -> DatasetPlace:
     FormatError
         If layout, type and dataspace do not fit each other.
     Unusual
-        If a library shall read the values: for their type, their filters or their layout.
+        If a library must read the values: for their type, their filters or their layout.
     """
     shape, size = check_dataset(dataset)
     type_, layout = dataset.type, dataset.layout
@@ -243,7 +243,7 @@ def values(
     TruncatedError
         If the file ends before the values do.
     Unusual
-        If a library shall read the values, or say what is wrong with them: text that is not UTF-8.
+        If a library must read the values, or say what is wrong with them: text that is not UTF-8.
     """
     if slices is None:
         found = _small(body, place, sought)
@@ -280,7 +280,7 @@ def check_size(size: int, body: Body) -> None:
     Raises
     ------
     Unusual
-        If a library shall read it.
+        If a library must read it.
     """
     if size > MAX_SIZE and size > MAX_RATIO * body.size:
         raise Unusual(f"an array of {size} bytes in a file of {body.size}")

@@ -26,7 +26,7 @@ from .records import HDF5Dataset
 
 
 class Audit:
-    """The known parts of a file that a library shall read. None of them is damaged.
+    """The known parts of a file that a library must read. None of them is damaged.
 
     Parameters
     ----------

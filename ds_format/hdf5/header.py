@@ -68,13 +68,13 @@ def read_file(body: Body, *, netcdf: bool = False, share: bool = False) -> HDF5F
     FormatError, TruncatedError
         If it is damaged: with the structure and its position.
     Unusual
-        If a library shall read the file.
+        If a library must read the file.
     """
     return _usual(_read(body, _parser, netcdf, share))
 
 
 def read_partly(body: Body, *, netcdf: bool = False) -> HDF5File:
-    """Do the same as `read_file`; of a file that a library shall read, return what is known, and why."""
+    """Do the same as `read_file`; of a file that a library must read, return what is known, and why."""
     return _read(body, _parser, netcdf, False)
 
 
@@ -110,7 +110,7 @@ def check_dataset(dataset: HDF5Dataset) -> tuple[tuple[int, ...], int]:
     FormatError
         If layout, type and dataspace do not fit each other.
     Unusual
-        If a library shall read the values: for their type or their layout.
+        If a library must read the values: for their type or their layout.
     """
     type_, shape, layout, fill = dataset.type, dataset.shape, dataset.layout, dataset.fill
     item_size = type_.size

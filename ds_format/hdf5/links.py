@@ -1,8 +1,8 @@
 """Other names of the objects of an HDF5 file: soft links inside of it, and further hard links.
 
 The parser gives each object one name. This module adds the datasets and types that links name, in the order in which
-a library lists them. h5py lists each group once, whatever links to it. The netCDF library goes into every name of a
-group. It would never return from a group that is in itself.
+a library lists them. h5py lists each group once, whatever links to it. The netCDF library follows every link to a
+group. It would never return from a group that contains itself.
 """
 
 from __future__ import annotations

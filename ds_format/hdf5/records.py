@@ -140,4 +140,4 @@ class HDF5File(NamedTuple):
     """Other names of objects, with groups; creation order as of `HDF5Dataset`; address of the object header, or
     path of a soft link."""
     unusual: str = ""
-    """Why a library shall read the file; empty: it need not. Objects with something unusual may be left out."""
+    """Why a library must read the file; empty: it need not. Objects with something unusual may be left out."""

@@ -95,7 +95,7 @@ def merge_files(
     sel, range_, at, between : dict, optional
         As `ds_format.read`, for each input.
     progress : callable, optional
-        Called with the bytes done and the bytes in total, both of the data in memory.
+        Called with the number of bytes of data in memory that are processed, and their total.
     storage_options : dict, optional
         Options for addresses, as for `ds_format.read` and `ds_format.write`.
     store : object, optional

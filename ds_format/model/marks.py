@@ -62,7 +62,7 @@ class Marks:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> Marks | None:
-        """Return the marks of a variable; None if it has no `fill: default`, and no two numbers that mark values."""
+        """Return the marks of a variable; None if it has neither `fill: default` nor two marking numbers."""
         is_filled = _is_filled(entry)
         if not (is_filled or may_be_several(entry)) or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
             return None

@@ -17,7 +17,7 @@ NON_COORDINATE = "_nc4_non_coord_"
 """Prefix, in the HDF5 file, of a netCDF-4 variable that has the name of a dimension but is not its coordinate."""
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
-"""Start of the `NAME` of a dimension scale that is no variable of a netCDF-4 file."""
+"""Start of the `NAME` of a dimension scale that is not a variable of a netCDF-4 file."""
 
 SCALE_CLASS = "DIMENSION_SCALE"
 """The `CLASS` of a dimension scale."""

@@ -331,7 +331,7 @@ def _from_strings(values: NDArray[Any], code: str, wanted: str) -> NDArray[Any]:
         try:
             numbers.append(float(value) if dtype.kind == "f" else int(value))
         except ValueError:
-            raise UnsupportedError(f"{value!r} is no number of type {wanted}") from None
+            raise UnsupportedError(f"{value!r} is not a number of type {wanted}") from None
     if dtype.kind == "f":
         return _fitting(np.array(numbers, np.float64), code, wanted)
     limits = np.iinfo(dtype)

@@ -63,7 +63,7 @@ def dims(d: dict[str, Any], var: str | None = None, *value: Any, full: bool = Fa
     full : bool
         Without `var`: whether to include variables that have only metadata.
     size : bool
-        Whether to return also sizes.
+        Whether to also return sizes.
 
     Returns
     -------
@@ -307,9 +307,9 @@ def type(d: dict[str, Any], var: str, *value: str) -> str | None:
     var : str
         Name of the variable.
     *value : str
-        One value sets the type: `float32`, `float64`, `int8` ... `int64`, `uint8` ... `uint64`, `bool`, `str` (bytes)
-        or `unicode` (text). Fractions are truncated, and floats are rounded to the precision of the type. 0 and empty
-        strings are false, everything else is true.
+        One value sets the type: `float16`, `float32`, `float64`, `int8` ... `int64`, `uint8` ... `uint64`, `bool`,
+        `str` (bytes) or `unicode` (text). Fractions are truncated, and floats are rounded to the precision of the
+        type. 0 and empty strings are false, everything else is true.
 
     Returns
     -------

@@ -65,7 +65,8 @@ def require_same(expected: dict[str, Any], found: dict[str, Any]) -> None:
     for key, data in expected.items():
         ours, theirs = expected["."].get(key, {}), found["."][key]
         if key != ".":
-            require(same_data(data, found[key]), f'"{key}": found {found[key]!r}, expected {data!r}')
+            shown = f"found {_shown(found[key], data)}, expected {_shown(data, found[key])}"
+            require(same_data(data, found[key]), f'"{key}": {shown}')
             ndim = 0 if data is None else np.ndim(data)
             for mine, yours in (
                 (ours.get(".time"), theirs.get(".time")),
@@ -77,6 +78,14 @@ def require_same(expected: dict[str, Any], found: dict[str, Any]) -> None:
         for name, value in before.items():
             same = value is ... or same_value(value, after[name])
             require(same, f'"{key}", attribute "{name}": found {after[name]!r}, expected {value!r}')
+
+
+def _shown(data: Any, other: Any) -> str:
+    """Return data for a message, with their bytes if other data look the same: a NaN does not show its payload."""
+    text = repr(data)
+    if text != repr(other) or not isinstance(data, np.ndarray) or data.dtype.hasobject:
+        return text
+    return f"{text} with the bytes {np.ma.getdata(data).tobytes().hex(' ', -data.itemsize)}"
 
 
 class Loss(NamedTuple):

@@ -82,7 +82,7 @@ class FormatContract:
         cls._folder.cleanup()
 
     def passage(self, dataset: Dataset) -> Passage:
-        """Return what becomes of a dataset that is written to a file: by default, all of it is read back.
+        """Predict the result of writing a dataset to a file: by default, all of it is read back.
 
         Override it for a format that holds less: put a `Loss` into `errors` for each variable that is refused, and into
         `warnings` for information that is lost, and change `dataset` to what is read back. It should follow from the
@@ -99,20 +99,20 @@ class FormatContract:
         """Each example is read back, and losses and refusals are reported. A refused one leaves the old file."""
         for name, dataset in examples().items():
             for piece in pieces(dataset, self.passage):
-                _named(name, self._put, tmp_path, piece, partial(write, d=piece))
+                _noted(f'the example "{name}"', self._put, tmp_path, piece, partial(write, d=piece))
 
     def test_conversion_from_ds(self, tmp_path: Path) -> None:
-        """A ds file that is converted in small blocks gives the same file as its dataset that is written."""
+        """Converting a ds file in small blocks gives the same file as writing its dataset."""
         source = tmp_path / "source.ds"
         with self._small_blocks():
             for name, dataset in examples().items():
                 for piece in pieces(dataset, self.passage):
                     write(source, piece)
                     given = read(source, unpack=None if self.format.unpack is None else False)
-                    _named(name, self._put, tmp_path, given, partial(convert, source))
+                    _noted(f'the example "{name}"', self._put, tmp_path, given, partial(convert, source))
 
     def test_conversion_to_ds(self, tmp_path: Path) -> None:
-        """A ds file that is made of a file in small blocks has the same content."""
+        """A ds file made from a file in small blocks has the same content."""
         target = tmp_path / "target.ds"
 
         def check(path: Path, dataset: Dataset) -> None:
@@ -207,7 +207,7 @@ class FormatContract:
         _refused(ReplacedError, handle.read, "a handle reads a file that was replaced")
 
     def test_commands(self, tmp_path: Path) -> None:
-        """Commands print of a file what they print of a ds file with the same content."""
+        """Commands print the same for a file and for a ds file with the same content."""
 
         def check(path: Path, dataset: Dataset) -> None:
             same = tmp_path / "same.ds"
@@ -236,7 +236,7 @@ class FormatContract:
         require(_run("diff", str(first), str(second))[0] == 1, "ds diff: exit status of files that differ")
 
     def test_many_files(self, tmp_path: Path) -> None:
-        """Many files are read, merged and converted as ds files with the same content are."""
+        """Reading, merging and converting many files gives the same as for ds files with the same content."""
         paths, datasets = self._files(tmp_path, 3)
         same = [tmp_path / "same" / f"{path.stem}.ds" for path in paths]
         same[0].parent.mkdir()
@@ -271,7 +271,7 @@ class FormatContract:
             require_same(dataset, read(bare, unpack=False))
 
     def test_faults_are_errors(self, tmp_path: Path) -> None:
-        """A file that is empty, cut or something else gives an error of the package, and never another one."""
+        """A file that is empty, truncated or damaged gives an error of the package, and never another one."""
         (path,), _ = self._files(tmp_path, 1)
         for name, content in _content(path).items():
             for n in range(0, len(content), max(len(content) // (8 if path.is_file() else 2), 1)):
@@ -283,6 +283,8 @@ class FormatContract:
                             read(path)
                         except DsError as error:
                             require(path.name in str(error), f"the error does not name the file: {error}")
+                        except Exception as error:
+                            raise AssertionError(f"a damaged file gives {error!r}, and not a DsError") from error
             Path(name).write_bytes(content)
         _refused(FileNotFoundError, lambda: read(tmp_path / f"none{self._suffix}"), "a missing file is read")
 
@@ -344,7 +346,7 @@ class FormatContract:
             sink.commit()
             _refused(DsError, lambda: sink.write(key, [array]), "a finished sink takes a variable")
             _refused(DsError, sink.commit, "a sink can be finished twice")
-        require_same(dataset, read(path, unpack=False))
+        _noted("in another order than in the metadata", lambda: require_same(dataset, read(path, unpack=False)))
 
     @property
     def _suffix(self) -> str:
@@ -370,7 +372,7 @@ class FormatContract:
                     path = Path(self._folder.name, f"{len(self._written)}{self._suffix}")
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", LossWarning)
-                        _named(name, write, path, piece)
+                        _noted(f'the example "{name}"', write, path, piece)
                     self._written.append((name, path, read(path, unpack=False)))
         return self._written
 
@@ -378,7 +380,7 @@ class FormatContract:
         """Call a function with the file of each example, or of some, and with what is read back."""
         for name, path, dataset in self._held():
             if not names or name in names:
-                _named(name, check, path, dataset)
+                _noted(f'the example "{name}"', check, path, dataset)
 
     def _files(self, folder: Path, n: int) -> tuple[list[Path], list[Dataset]]:
         """Write files with other values each, and return their paths with what should be read back."""
@@ -404,7 +406,7 @@ class FormatContract:
 
 
 def put(path: Path, passage: Passage, act: Callable[[Path], object]) -> Dataset | None:
-    """Check what becomes of a dataset that a function writes to a file.
+    """Check the result of a function that writes a dataset to a file.
 
     Parameters
     ----------
@@ -457,12 +459,12 @@ def put(path: Path, passage: Passage, act: Callable[[Path], object]) -> Dataset 
     return found
 
 
-def _named(name: str, check: Callable[..., object], *arguments: Any) -> None:
-    """Call a function, and add the name of the example to its error."""
+def _noted(note: str, check: Callable[..., object], *arguments: Any) -> None:
+    """Call a function, and add a note to its error."""
     try:
         check(*arguments)
     except Exception as error:
-        error.add_note(f'the example "{name}"')
+        error.add_note(note)
         raise
 
 

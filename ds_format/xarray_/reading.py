@@ -268,7 +268,7 @@ def _culprit(store: _Store, asked: dict[str, Any]) -> str | None:
 
 
 def with_indexes(opened: Dataset) -> Dataset:
-    """Return a dataset with indexes for its dimensions with coordinates, as the last step of `open_dataset`."""
+    """Add indexes for all dimension coordinates, as the last step of `open_dataset`."""
     found = {name: coord.variable for name, coord in opened.coords.items() if coord.dims == (name,)}
     return opened.assign_coords(Coordinates(found))
 

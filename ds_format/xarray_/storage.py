@@ -204,5 +204,5 @@ def _enum(dtype: Any) -> dict[str, Any] | None:
 
 
 def refused(encoding: Collection[str]) -> list[str]:
-    """Return the keys that remain of an `encoding` after coding, which no file can store."""
+    """Return the keys that remain in an `encoding` after coding. No file can store them."""
     return [key for key in encoding if key not in POSSIBLE]

@@ -65,7 +65,7 @@ def pack(
     durable : bool
         Flush the archive and its folder to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in total.
+        Called with the number of bytes processed, and their total.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def unpack(
     max_ratio : int
         Maximum ratio of size and compressed size of a member of more than 16 MiB.
     progress : callable, optional
-        Called with the bytes done and the bytes in total.
+        Called with the number of bytes processed, and their total.
 
     Raises
     ------

@@ -193,7 +193,7 @@ class Changes:
             self._schema = schema_of(document)
 
     def describe(self, facts: dict[str, str]) -> None:
-        """Add facts about the store to zds.json on closing."""
+        """On closing, add facts about the store to zds.json."""
         self._facts_to_add |= facts
         self._changed = True
 

@@ -215,7 +215,7 @@ def name_parts(name: str) -> list[str]:
 
 
 def is_litter(name: str) -> bool:
-    """Return whether a name is that of a leftover of a file manager.
+    """Return whether a name is a file-manager leftover.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def reindex(
     durable : bool
         Flush all files to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in total of all files found so far.
+        Called with the number of bytes processed, and their total in all files found so far.
 
     Returns
     -------

@@ -110,7 +110,7 @@ def validate(
     strict : bool
         Also warn of content that is allowed, but not supported by all programs.
     progress : callable, optional
-        Called with the bytes done and the bytes in total of all lines found so far.
+        Called with the number of bytes processed, and their total in all lines found so far.
 
     Returns
     -------

@@ -37,7 +37,8 @@ class ToySource(HeldSource):
                 raise FormatError(f"line {number}: {error}", path=self.path) from error
             key = escape(name)
             self.arrays[key] = array
-            self.meta[key] = {".dims": ["i"], ".size": [array.size], ".type": "float64", ".missing": False}
+            entry = {".dims": ["i"], ".size": [array.size], ".type": "float64", ".missing": False}
+            self.meta[key] = entry
         self.meta["."] = {}
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import ds_format
 
+from ..formats import SUFFIXES
+
 if TYPE_CHECKING:
     from .conftest import Run
 
@@ -90,9 +92,9 @@ def test_addresses_are_not_written(ds: Run, base: str) -> None:
     assert ds("select", base, "http://b/x.ds").err == f"ds select: http://b/x.ds: {message}\n"
 
 
-@pytest.mark.parametrize("suffix", ["ds", "json", "bpk", "zds", "msgpack", "csv"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_folder_of_the_output_does_not_exist(suffix: str, ds: Run, base: str) -> None:
-    path = f"nodir/x.{suffix}"
+    path = f"nodir/x{suffix}"
     message = f"{path}: the folder nodir does not exist\n"
     for line in (f"select time {base} {path}", f"merge time {base} {path}", f"rm temperature {base} {path}"):
         assert ds(*line.split()) == (1, "", f"ds {line.split()[0]}: {message}")

@@ -16,6 +16,7 @@ from ds_format import binpickle
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore
 
+from ..formats import RECORDS, rows
 from .conftest import Run
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample.nc"
@@ -42,18 +43,27 @@ def json_of(ds: Run, *words: str) -> dict:
     return json.loads(done.out)
 
 
+TITLES = rows(
+    binpickle="BinPickle 1",
+    csv=None,
+    datadings="datadings",
+    ds="ds-1.0",
+    hdf5="HDF5",
+    json="JSON",
+    netcdf="netCDF-4",
+    zarr="Zarr",
+    zds="ZDS archive",
+)
+"""Suffix of a format that holds the sample → its name."""
+
+
 @pytest.mark.usefixtures("sample")
 class TestFormats:
     @pytest.mark.parametrize(
         ("name", "format", "words"),
         [
-            ("x.ds", "ds-1.0", []),
             ("old.ds", "ds 2.0.1", ["layout:", "2.0.1"]),
-            ("x.h5", "HDF5", []),
-            ("x.json", "JSON", []),
-            ("x.bpk", "BinPickle 1", []),
-            ("x.msgpack", "datadings", ["dim:", "time"]),
-            ("x.zds", "ZDS archive", ["dim:", "time"]),
+            *((f"x{suffix}", format, ["dim:", "time"] if suffix in RECORDS else []) for suffix, format in TITLES),
         ],
     )
     def test_the_same_dataset_in_each_format(self, name: str, format: str, words: list[str], ds: Run) -> None:
@@ -62,7 +72,8 @@ class TestFormats:
         assert ds(*words, "select", "sample.nc", name).status == 0
         found, original = json_of(ds, name), json_of(ds, "sample.nc")
         assert (found["format"], original["format"]) == (format, "netCDF-4")
-        assert found["size"] == Path(name).stat().st_size
+        files = [path for path in (Path(name), *Path(name).rglob("*")) if path.is_file()]
+        assert found["size"] == sum(path.stat().st_size for path in files)
         assert found["dimensions"] == {
             "lat": {"size": 5, "unlimited": False},
             "lon": {"size": 8, "unlimited": False},

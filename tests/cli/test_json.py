@@ -21,6 +21,7 @@ from ds_format.cli.records import TOOLS
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore
 
+from ..formats import DATASETS, RECORDS
 from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +66,6 @@ STREAMS = [
     ["ls", "x", "a:", "{", "units", "list", "nope", "}"],
 ]
 """Commands that print a value for each item."""
-FORMATS = ("bpk", "ds", "h5", "json", "msgpack", "nc", "zds")
 
 
 def values(text: str) -> list[Any]:
@@ -106,14 +106,14 @@ def dataset() -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=DATASETS)
 def path(request: pytest.FixtureRequest, folder: Path, dataset: dict[str, Any]) -> str:
     """A file of each format with all kinds of data."""
-    if request.param == "h5":
+    if request.param == ".h5":
         pytest.importorskip("h5py")
-    options: dict[str, Any] = {"dim": "i"} if request.param in ("msgpack", "zds") else {}
-    ds_format.write(f"data.{request.param}", dataset, **options)
-    return f"data.{request.param}"
+    options: dict[str, Any] = {"dim": "i"} if request.param in RECORDS else {}
+    ds_format.write(f"data{request.param}", dataset, **options)
+    return f"data{request.param}"
 
 
 class TestTheRule:

@@ -21,6 +21,7 @@ from ds_format.body.body import Body, FileBody, MemoryBody
 from ds_format.codec import filters
 from ds_format.errors import DsError, FormatError, TruncatedError
 
+from ..same import same_data
 from . import reference
 from .far import FarBody
 from .files import MAKERS, each
@@ -41,9 +42,7 @@ def place(body: Body, name: str) -> hdf5.DatasetPlace:
 
 
 def same(found: NDArray[Any], expected: NDArray[Any]) -> bool:
-    if found.dtype != expected.dtype or found.shape != expected.shape or not found.flags.c_contiguous:
-        return False
-    return found.tolist() == expected.tolist() if found.dtype == object else found.tobytes() == expected.tobytes()
+    return found.flags.c_contiguous and same_data(found, expected)
 
 
 @pytest.fixture(scope="module", params=each(lambda maker: maker.reason is None))

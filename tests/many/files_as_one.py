@@ -13,8 +13,6 @@ from ds_format.many.opening import ManyFiles, open_files
 from ds_format.many.scanning import JoinOptions
 from ds_format.model.index import take
 
-from ..same import same_data
-
 NAMES = ("t", "x", "s", "flag", "k")
 SIZES = [2, 3, 3, 0, 1, 2, 2, 2]
 
@@ -67,10 +65,3 @@ def read_all(found: ManyFiles) -> dict[str, Any]:
 
 def expected(paths: list[str], name: str, axis: int = 0) -> Any:
     return np.ma.concatenate([ds.read(path, unpack=False)[name] for path in paths], axis)
-
-
-def same(found: Any, wanted: Any) -> bool:
-    """Whether values, masks and dtypes are the same; a mask without a missing value is none."""
-    if isinstance(wanted, np.ma.MaskedArray) and not np.ma.getmaskarray(wanted).any():
-        wanted = wanted.data
-    return same_data(found, wanted)

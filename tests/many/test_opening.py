@@ -21,7 +21,8 @@ from ds_format.many.opening import ManyFiles
 from ds_format.model.index import normalize, shape_of
 from tests.descriptors import n_open
 
-from .files_as_one import NAMES, SIZES, expected, make, opened, read_all, same, values, write
+from ..same import same_data
+from .files_as_one import NAMES, SIZES, expected, make, opened, read_all, values, write
 
 pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ")
 
@@ -30,8 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:attributes of the dataset differ
 def test_whole_variables(paths: list[str], at_once: Any) -> None:
     found = opened(paths, at_once=at_once)
     for name in NAMES:
-        assert same(values(found, name), expected(paths, name, 1 if name == "x" else 0)), name
-    assert same(values(found, "y"), make(0, 1)["y"])
+        assert same_data(values(found, name), expected(paths, name, 1 if name == "x" else 0)), name
+    assert same_data(values(found, "y"), make(0, 1)["y"])
     assert values(found, "site") == "here"
     assert found.meta["x"] == {".dims": ["y", "t"], ".size": [3, 15], ".type": "int16", ".missing": True}
     assert found.meta["."] == {"number": 0, "name": "file 0", "title": "all"}
@@ -67,7 +68,7 @@ def test_parts(shared: tuple[dict[str, Any], ManyFiles], data: st.DataObject) ->
     for axis, item in enumerate(index):
         part = part.take(np.array([item] if isinstance(item, int) else item, np.int64), axis=axis)
     read = values(found, name, index)
-    assert same(np.ma.asanyarray(as_array(read)).reshape(-1), np.ma.asanyarray(part).reshape(-1))
+    assert same_data(np.ma.asanyarray(as_array(read)).reshape(-1), np.ma.asanyarray(part).reshape(-1))
     assert np.shape(read) == shape_of(index)
 
 
@@ -75,7 +76,7 @@ def test_only_files_that_are_needed_are_opened(paths: list[str]) -> None:
     found = opened(paths)
     os.unlink(paths[1])
     x = found.lazy["x"]
-    assert same(
+    assert same_data(
         x.read((range(3), np.array([14, 0, 1, 9, 14]))), expected(paths[:1] + paths[2:], "x", 1)[:, [11, 0, 1, 6, 11]]
     )
     with pytest.raises(ReplacedError, match=r'f01\.ds: variable "x": the file was opened, and is not there any more'):
@@ -127,8 +128,8 @@ def test_a_new_dimension(tmp_path: Path, at_once: Any) -> None:
         "when": ["when"],
         "note": ["when"],
     }
-    assert same(values(found, "x"), np.ma.stack([dataset["x"] for dataset in datasets]))
-    assert same(values(found, "x", (np.array([2, 1, 2]), 0)), np.ma.MaskedArray([2, 1, 2], [False, True, False]))
+    assert same_data(values(found, "x"), np.ma.stack([dataset["x"] for dataset in datasets]))
+    assert same_data(values(found, "x", (np.array([2, 1, 2]), 0)), np.ma.MaskedArray([2, 1, 2], [False, True, False]))
     assert values(found, "note", (1,)) == "n1"
     assert values(found, "when").tolist() == [0, 1, 2]
     chosen = opened(write(tmp_path, *datasets), "n", stack=frozenset({"x", "when", "note", "area"}), at_once=at_once)
@@ -230,12 +231,12 @@ def test_what_a_file_lacks_is_filled(tmp_path: Path) -> None:
     each: list[Any] = [frozenset(), None]
     for at_once in each:
         found = opened(paths, fills=True, at_once=at_once)
-        assert same(values(found, "y"), make(0, 2)["y"])
+        assert same_data(values(found, "y"), make(0, 2)["y"])
         assert found.meta["x"][".missing"] is True
         x = values(found, "x")
         assert x.mask[:, [0, 1, 4, 5]].all()
-        assert same(x[:, 2:4], datasets[1]["x"])
-        assert same(values(found, "x", (range(3), np.array([7, 0, 3])))[:, 0], datasets[3]["x"][:, 1])
+        assert same_data(x[:, 2:4], datasets[1]["x"])
+        assert same_data(values(found, "x", (range(3), np.array([7, 0, 3])))[:, 0], datasets[3]["x"][:, 1])
         assert values(found, "s").tolist() == [None, None, "", "ž1", None, None, "", "ž3"]
         assert values(found, "s", (0,)) is np.ma.masked or values(found, "s", (0,)).mask
     datasets[1]["y"] = datasets[1]["y"] + 1
@@ -337,15 +338,15 @@ def test_what_does_not_fit(tmp_path: Path, what: str, at_once: Any) -> None:
 def test_what_is_taken_of_the_first(tmp_path: Path, what: str, at_once: Any) -> None:
     paths = write(tmp_path, make(0, 2), make(1, 3), changed(what), make(4, 2))
     found = opened(paths, overrides=True, overrides_indexes=True, first_units=True, at_once=at_once)
-    assert same(values(found, "y"), make(0, 2)["y"])
+    assert same_data(values(found, "y"), make(0, 2)["y"])
     assert values(found, "site") == "here"
     assert found.meta["t"]["units"] == "s"
-    assert same(values(found, "k"), expected(paths, "k"))
+    assert same_data(values(found, "k"), expected(paths, "k"))
 
 
 def test_index_coordinates_of_the_first_alone(tmp_path: Path) -> None:
     paths = write(tmp_path, make(0, 2), changed("values"))
-    assert same(values(opened(paths, overrides_indexes=True), "y"), make(0, 2)["y"])
+    assert same_data(values(opened(paths, overrides_indexes=True), "y"), make(0, 2)["y"])
     with pytest.raises(UnsupportedError, match='variable "site"'):
         opened(write(tmp_path, make(0, 2), changed("scalar")), overrides_indexes=True)
 
@@ -396,14 +397,14 @@ def test_a_file_that_is_another_one_by_now(paths: list[str], change: Any, messag
     change(paths[2])
     with pytest.raises(ReplacedError, match=rf'f02\.ds: variable "x": .*{message}'):
         values(found, "x")
-    assert same(values(found, "x", (range(3), range(4))), expected(paths[:2], "x", 1)[:, :4])
+    assert same_data(values(found, "x", (range(3), range(4))), expected(paths[:2], "x", 1)[:, :4])
 
 
 def test_another_host_sees_other_inodes(paths: list[str]) -> None:
     found = opened(paths)
     found.files.host = "elsewhere"
     found.files.stamps[:, 2] += 1
-    assert same(values(found, "x"), expected(paths, "x", 1))
+    assert same_data(values(found, "x"), expected(paths, "x", 1))
     restore(paths[2])
     with pytest.raises(ReplacedError, match="its header differs"):
         values(found, "x")

@@ -153,6 +153,10 @@ UNLIKE: dict[str, tuple[list[tuple[Any, dict[str, Any]]], str]] = {
         [(np.array([1, 2]), {"units": "m"}), (np.array([1, 2]), {"units": "km"})],
         r"found 1 in units 'm' at \[0\] in .*, but 1 in units 'km' in",
     ),
+    "a time and a length": (
+        [(np.array([1.0, 2]), {"units": "days since 2000-01-01"}), (np.array([1.0, 2]), {"units": "m"})],
+        r"found 1.0 in units 'days since 2000-01-01' at \[0\] in .*, but 1.0 in units 'm' in",
+    ),
     "packing": (
         [(np.array([10, 20], "i2"), {"scale_factor": 0.5}), (np.array([10, 20], "i2"), {"scale_factor": 0.25})],
         r"found 5.0 at \[0\] in .*, but 2.5 in",

@@ -158,7 +158,7 @@ def test_numbers_are_converted_whole_or_not_at_all(old: str, new: str, data: st.
         ([1e300], "float32", "1e.300 does not fit float32"),
         (["300"], "int8", "300 does not fit int8"),
         (["1e300"], "float32", "1e.300 does not fit float32"),
-        (["1.5"], "int8", "'1.5' is no number of type int8"),
+        (["1.5"], "int8", "'1.5' is not a number of type int8"),
         ([b"\xff"], "unicode", r"b'\\xff' is not UTF-8"),
     ],
 )

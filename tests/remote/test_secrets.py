@@ -23,6 +23,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 
+from ..formats import SUFFIXES
 from . import server as behaviours
 from .server import Answer, Behaviour, Next, Request, Server
 
@@ -276,8 +277,8 @@ def test_stores(files: dict[str, bytes], serve: Serve, notes: Notes) -> None:
 
 
 def test_paths(notes: Notes) -> None:
-    for name in ("x.ds", "x.nc", "x.bpk", "x.json", "x.csv"):
-        address = f"https://me:{MARK}@host/{name}?{QUERY}"
+    for suffix in SUFFIXES:
+        address = f"https://me:{MARK}@host/x{suffix}?{QUERY}"
         for path in (Path(address), address.encode()):
             for act in (ds.read, ds.open, ds.verify, lambda where: ds.write(where, {"x": [1]})):
                 try:

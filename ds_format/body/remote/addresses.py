@@ -44,7 +44,7 @@ class RemoteAddress(Address):
     @property
     @abstractmethod
     def location(self) -> str:
-        """The part of the address that has the path of the file at its end."""
+        """The part of the address that ends with the path of the file."""
 
     @abstractmethod
     def at(self, location: str) -> RemoteAddress:

@@ -109,7 +109,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Connection:
-    """A part of each class of connections."""
+    """Common base of all classes of connections."""
 
     response_class = _Response
 

@@ -67,7 +67,7 @@ class Store(Protocol):
         ...
 
     def get(self, start: int, stop: int) -> Answer:
-        """Return the bytes from `start` up to `stop` (exclusive), or fewer but at least one, from `start` on."""
+        """Return the bytes from `start` up to `stop` (exclusive). The end may be left out, but not the first byte."""
         ...
 
     def now(self) -> Answer | None:

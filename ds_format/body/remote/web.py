@@ -1,7 +1,7 @@
 """Web servers, by urllib3.
 
-Redirects are followed here, hop by hop, since each host gets its own credentials: the given ones only the host of the
-address, others those in `.netrc`. A sign-in on another host that leads back with a cookie works so.
+Redirects are followed here, hop by hop, since each host gets its own credentials: only the host of the address gets the
+given ones, others get those in `.netrc`. This allows a sign-in on another host that leads back with a cookie.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def _spans(decoder: Decoder, index: Sequence[Index]) -> Iterator[tuple[int, int]
 
 
 def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
-    """Decode the part of a variable that a normalized index selects, reading few other bytes.
+    """Decode the part of a variable that a normalized index selects. Few other bytes are read.
 
     Returns
     -------

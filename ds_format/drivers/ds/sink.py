@@ -261,7 +261,7 @@ class Appender(Opened):
                     break
                 end += part.size
         if end - start != var.length:
-            raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
+            raise TruncatedError("the file was truncated while being read", path=self.path, variable=unescape(name))
         self.end = max(self.end, end)
         return var
 

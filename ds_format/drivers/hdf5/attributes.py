@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.dtypes import TYPE_OF_CODE
 from ...base.text import escape, unescape
 from ...codec.attributes import from_json, to_json
 from ...model import missing
@@ -36,7 +37,7 @@ from ...model.settings import SCALE_CLASS
 from ..library.catalog import decode_json, parse_marker
 from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, is_attribute, substitute
 
-CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
+CODES = frozenset("b1" if code == "?" else code for code in TYPE_OF_CODE)
 """Numbers and booleans that attributes of a dataset may be, as NumPy kind and item size."""
 
 Native = Any

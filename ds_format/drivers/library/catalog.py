@@ -122,7 +122,7 @@ class FileVariable(NamedTuple):
 
     @property
     def memory_size(self) -> int:
-        """Bytes that one value is reckoned to take in memory."""
+        """Estimated bytes of one value in memory."""
         if self.dtype is not None:
             return self.size
         ds_type = TYPES[self.type]

@@ -221,7 +221,7 @@ def _text_of(error: Exception) -> str:
 
 @contextmanager
 def telling_of_a_full_disk(target: Target | FolderTarget, path: str) -> Iterator[None]:
-    """Replace a library's unspecific write error by the error of the operating system.
+    """Replace a library's unspecific write error with the error of the operating system.
 
     Parameters
     ----------

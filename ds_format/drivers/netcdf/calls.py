@@ -126,7 +126,7 @@ def append_to_file(path: str, target: str) -> Group:
 
 
 def close_file(file: Group) -> None:
-    """Close a file, once: the library would close what it cannot close again when Python drops it, and crash."""
+    """Close a file once. If this fails, the library would try again when Python drops the object, and crash."""
     try:
         file.close()
     except BaseException:

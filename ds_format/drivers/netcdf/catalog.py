@@ -289,9 +289,9 @@ CHARACTERS = ("str", "char")
 
 
 def character_fill(attributes: Mapping[str, Any]) -> bytes | None:
-    """Return the `_FillValue` of characters, which marks equal ones as missing; None: there is none.
+    """Return the `_FillValue` of characters; characters equal to it are missing. None: there is none.
 
-    Characters that are joined are missing if all of the string equals it, as in xarray: a blank is part of a name.
+    A joined string is missing if all of its characters equal it, as in xarray: a blank is part of a name.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Pro
     binary : bool
         Write the binary form of the index.
     progress : callable, optional
-        Called with the bytes done and the bytes in all.
+        Called with the number of bytes processed, and their total.
 
     Raises
     ------

@@ -69,13 +69,13 @@ cdef inline int fail(Known* k, Fault fault, const char* what, uint64_t address, 
 
 
 cdef inline int unusual(Known* k, const char* reason, uint64_t address=0) except -1:
-    """Note that a library shall read the file, and raise: the structure is not known further."""
+    """Note that a library must read the file, and raise: the structure is not known further."""
     note_unusual(k, reason, address)
     return fail(k, UNUSUAL, b"", address, reason)
 
 
 cdef inline void note_unusual(Known* k, const char* reason, uint64_t address=0) noexcept:
-    """Note that a library shall read the file, which is still checked for damage."""
+    """Note that a library must read the file, which is still checked for damage."""
     if k.odd == NULL:
         k.odd, k.odd_address = reason, address
 

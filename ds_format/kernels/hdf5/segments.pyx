@@ -77,7 +77,7 @@ cdef class Segments:
         return [(self.k.needed[i].start, self.k.needed[i].end - self.k.needed[i].start) for i in range(self.k.n_needed)]
 
     cdef str oddity(self):
-        """Return why a library shall read the file; empty: nothing is unusual."""
+        """Return why a library must read the file; empty: nothing is unusual."""
         if self.k.odd == NULL:
             return ""
         reason = (<bytes> self.k.odd).decode()

@@ -193,7 +193,7 @@ def convert_many(
     report : str, bytes or PathLike, optional
         A JSON file that is written at the end: an array with an object for each input.
     progress : callable, optional
-        Called with the bytes done and the bytes in total, both of the inputs.
+        Called with the number of input bytes processed, and their total.
     each : callable, optional
         Called with the record of each file as soon as it is finished.
     storage_options : dict, optional

@@ -178,7 +178,7 @@ class Settings(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Result of an order."""
+    """Result of one conversion."""
 
     number: int
     cause: str | None
@@ -193,7 +193,7 @@ class Outcome(NamedTuple):
 
 Batch = list[FileOrder]
 Take = Callable[[list[Outcome], float], None]
-"""Called with outcomes of orders, and the number of bytes of the current sources that are done."""
+"""Called with results of conversions, and the number of bytes of the current sources that are done."""
 
 
 class Stopped(BaseException):

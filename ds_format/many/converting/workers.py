@@ -2,7 +2,7 @@
 
 Files are sent in batches, so that sending takes little time compared with converting.
 
-Threads of this process are faster only if most of the time is spent without Python's lock: for large files which this
+Threads of this process are faster only if most of the time is spent without Python's lock: for large files that this
 package reads itself. Otherwise processes are used. This was measured, see `docs/performance.md`.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import struct
-import threading
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -165,11 +165,18 @@ def test_a_chunk_that_is_in_the_index_twice(path: Path, twice: tuple[int, int]) 
 
 
 def test_large_chunks_are_in_memory_one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, threads = numbers((8, 100)), set()
+    data = numbers((8, 100))
+    running: list[None] = []
+    together: list[int] = []
 
     def put_chunks(*args: Any) -> tuple[int, bool]:
-        threads.add(threading.get_ident())
-        return chunks.put_chunks(*args)
+        running.append(None)
+        together.append(len(running))
+        time.sleep(0.01)  # so that another one would begin meanwhile
+        try:
+            return chunks.put_chunks(*args)
+        finally:
+            running.pop()
 
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
@@ -179,7 +186,7 @@ def test_large_chunks_are_in_memory_one_by_one(path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(slab_reading, "put_chunks", put_chunks)
     found, _ = both(hdf5, path, "x", whole(data.shape))
     assert found.tobytes() == data.tobytes()
-    assert threads == {threading.get_ident()}
+    assert together == [1] * 8
 
 
 @pytest.mark.parametrize("maxshape", [(4, None), (None, 6), (4, 6), (None, None), (9, None), (2, None)])

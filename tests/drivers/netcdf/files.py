@@ -13,6 +13,7 @@ import numpy as np
 from ds_format.drivers import netcdf
 
 from ...classic.files import Attribute, File, Variable
+from ...same import same_data
 
 Data = dict[str, Any]
 
@@ -87,23 +88,8 @@ def make(path: Path, format: str = "NETCDF4", **dimensions: int | None) -> netCD
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results are of one type, shape, mask and value; NaN equals NaN."""
-    if isinstance(one, np.ma.MaskedArray) != isinstance(other, np.ma.MaskedArray):
-        return False
-    mask = _mask(one)
-    if not np.array_equal(mask, _mask(other)):
-        return False
-    a, b = (
-        np.asarray(np.ma.getdata(each), dtype=object if isinstance(each, (str, bytes)) else None)
-        for each in (one, other)
-    )
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    return bool(np.array_equal(a[~mask], b[~mask], equal_nan=a.dtype.kind == "f"))
-
-
-def _mask(value: Any) -> Any:
-    return np.ma.getmaskarray(np.ma.asarray(value))
+    """Whether two results are of one type, shape, mask and value, and both or none are a MaskedArray."""
+    return isinstance(one, np.ma.MaskedArray) == isinstance(other, np.ma.MaskedArray) and same_data(one, other)
 
 
 def var(dims: list[str], size: list[int] | None, type: str | None, **attributes: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import pytest
 import ds_format as ds
 from ds_format.cli.main import main
 
+from ...formats import SUFFIXES
+
 PLAIN = np.dtype([("a", "i4"), ("b", "f8")], align=True)
 NESTED = np.dtype([("p", PLAIN), ("name", "S1", (3,)), ("v", "f4", (2, 2))], align=True)
 REFUSED = 'a.nc: variable "g/rows": the compound type "pair" is not supported by ds'
@@ -95,13 +97,13 @@ def test_they_select_nothing(path: Path, selector: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the other variables
-@pytest.mark.parametrize("suffix", ["ds", "nc", "h5", "json", "csv", "bpk", "msgpack", "zds"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_no_target_takes_them(path: Path, tmp_path: Path, suffix: str) -> None:
-    target = tmp_path / f"b.{suffix}"
+    target = tmp_path / f"b{suffix}"
     with pytest.raises(ds.UnsupportedError, match=f"{REFUSED}; `--skip-unsupported` leaves it out"):
         ds.convert(path, target, ["g/rows", "number"])
     with pytest.raises(
-        ds.UnsupportedError, match=rf'b.{suffix}: variable "g/rows": dtype: found fields a, b, expected float16'
+        ds.UnsupportedError, match=rf'b{suffix}: variable "g/rows": dtype: found fields a, b, expected float16'
     ):
         ds.write(target, ds.read(path, ["g/rows", "number"]))
     assert not target.exists()

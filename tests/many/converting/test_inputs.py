@@ -245,6 +245,11 @@ def made(kind: str, name: str) -> str:
     return suffix
 
 
+def test_every_format_that_content_tells_is_a_kind() -> None:
+    recognised = {format.name for format in drivers.BUILT_IN.values() if format.marks or format.recognises}
+    assert {drivers.find(f"x.{suffix}").name for suffix, _ in KINDS.values()} == recognised
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_content_tells_the_format(kind: str, folder: Path) -> None:
     suffix = made(kind, f"in/{WRF}")

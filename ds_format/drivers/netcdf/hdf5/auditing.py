@@ -20,7 +20,7 @@ HALF = "f2"
 
 
 def audited(body: Body) -> hdf5.Audit | None:
-    """Check an HDF5 file that the netCDF library shall read; None for other files.
+    """Check an HDF5 file that the netCDF library will read; None for other files.
 
     Raises
     ------

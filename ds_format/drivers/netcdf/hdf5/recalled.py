@@ -64,7 +64,7 @@ class NetCDF4Memory(Memory[OutlinedVariable]):
 
     @staticmethod
     def attributes(header: FileOutline) -> dict[str, Any]:
-        """See `Memory`; they may be changed."""
+        """Return attributes that the caller may change; see `Memory`."""
         found: dict[str, Any] = {}
         for prefix, attributes, _ in header.groups:
             own = attributes.copy()
