@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     )
     from .timeaxis import time_dt as time_dt
     from .views.lazy import File as File, Variable as Variable
+    from .xarray_.lazy_variables import to_xarray as to_xarray
     from .xarray_.many import open_many as open_many
-    from .xarray_.reading import to_xarray as to_xarray
     from .xarray_.writing import from_xarray as from_xarray
 
 _MODULES = {
@@ -117,7 +117,7 @@ _MODULES = {
     "timeaxis": "time_dt",
     "views.lazy": "File Variable",
     "xarray_.many": "open_many",
-    "xarray_.reading": "to_xarray",
+    "xarray_.lazy_variables": "to_xarray",
     "xarray_.writing": "from_xarray",
 }
 """Modules → the public names that they define. Nothing of a module is loaded before one of its names is used."""

@@ -26,7 +26,7 @@ from ..drivers.library.kept import close_path
 from ..drivers.library.source import LibrarySource
 from ..errors import DsError, UnsupportedError
 from ..views import subset
-from . import reading
+from . import lazy_variables
 from .coders import OBJECTS, refusal
 
 MIN_CHUNKED = 8 << 20
@@ -70,7 +70,7 @@ if type(list_chunkmanagers().get("dask")) is DaskManager:
     list_chunkmanagers()["dask"] = ObjectChunks()
 
 
-def open_dataset(path: Any, options: reading.DecodingOptions, group: str | None = None) -> Dataset:
+def open_dataset(path: Any, options: lazy_variables.DecodingOptions, group: str | None = None) -> Dataset:
     """Open one group of a file.
 
     Parameters
@@ -93,7 +93,7 @@ def open_dataset(path: Any, options: reading.DecodingOptions, group: str | None 
         return _dataset(source, options, group)
 
 
-def open_groups(path: Any, options: reading.DecodingOptions, group: str | None = None) -> dict[str, Dataset]:
+def open_groups(path: Any, options: lazy_variables.DecodingOptions, group: str | None = None) -> dict[str, Dataset]:
     """Open all groups of a file, or those in one group, each by its path; see `open_dataset`."""
     with _opened(path) as source:
         top = "/" + (group or "").strip("/")
@@ -102,7 +102,7 @@ def open_groups(path: Any, options: reading.DecodingOptions, group: str | None =
         return {"/" + name[len(below) :]: _dataset(source, options, name) for name in wanted}
 
 
-def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None = None) -> DataTree:
+def open_datatree(path: Any, options: lazy_variables.DecodingOptions, group: str | None = None) -> DataTree:
     """Open all groups of a file as a tree; see `open_groups`.
 
     Raises
@@ -179,7 +179,7 @@ def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[st
     for key in wanted:
         with contextlib.suppress(DsError):  # the handle raises it again if xarray reads the variable
             values, entry = source.read(key), source.meta[key]
-            held[key] = reading.CopiedArray(as_array(values), entry[".type"], bool(entry.get(".missing")))
+            held[key] = lazy_variables.CopiedArray(as_array(values), entry[".type"], bool(entry.get(".missing")))
     return held
 
 
@@ -201,14 +201,16 @@ def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
     return is_marked or (recognised.recognises is not None and recognised.recognises(body))
 
 
-def _dataset(source: Any, options: reading.DecodingOptions, path: str | None) -> Dataset:
+def _dataset(source: Any, options: lazy_variables.DecodingOptions, path: str | None) -> Dataset:
     found = subset.group_of(source.meta, path, source.path)
     where = source.where if isinstance(source, DsSource) else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path
     held = _held(source, found, options.dropped)
     keeps_marks = not isinstance(source, DsSource)
-    opened = reading.opened_dataset(found, partial(_handle, source, held), options, name, keeps_marks=keeps_marks)
+    opened = lazy_variables.opened_dataset(
+        found, partial(_handle, source, held), options, name, keeps_marks=keeps_marks
+    )
     opened.encoding["source"] = source.path
     if isinstance(source, LibrarySource):
         opened.set_close(partial(close_path, source.origin.path))

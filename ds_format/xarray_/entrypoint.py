@@ -71,10 +71,10 @@ class DsBackendEntrypoint(BackendEntrypoint):
         **options: Any,
     ) -> Any:
         """Open one group of a file as a dataset; see `ds_format.xarray_.engine.open_dataset`."""
-        from . import engine, reading
+        from . import engine, lazy_variables
 
         path = engine.located_input(filename_or_obj, storage_options, store)
-        return engine.open_dataset(path, reading.asked(OPENED_BY, options), group)
+        return engine.open_dataset(path, lazy_variables.asked(OPENED_BY, options), group)
 
     def open_groups_as_dict(
         self,
@@ -86,10 +86,10 @@ class DsBackendEntrypoint(BackendEntrypoint):
         **options: Any,
     ) -> dict[str, Any]:
         """Open all groups of a file, each as a dataset; see `ds_format.xarray_.engine.open_groups`."""
-        from . import engine, reading
+        from . import engine, lazy_variables
 
         path = engine.located_input(filename_or_obj, storage_options, store)
-        return engine.open_groups(path, reading.asked(OPENED_BY, options), group)
+        return engine.open_groups(path, lazy_variables.asked(OPENED_BY, options), group)
 
     def open_datatree(
         self,
@@ -101,7 +101,7 @@ class DsBackendEntrypoint(BackendEntrypoint):
         **options: Any,
     ) -> Any:
         """Open all groups of a file as a tree; see `ds_format.xarray_.engine.open_datatree`."""
-        from . import engine, reading
+        from . import engine, lazy_variables
 
         path = engine.located_input(filename_or_obj, storage_options, store)
-        return engine.open_datatree(path, reading.asked(OPENED_BY, options), group)
+        return engine.open_datatree(path, lazy_variables.asked(OPENED_BY, options), group)

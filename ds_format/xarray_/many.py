@@ -28,7 +28,7 @@ from ..views.subset import Input
 from . import combining
 from .combining import DASK, lengths_of_chunks
 from .engine import preferred_chunks
-from .reading import DecodingOptions, HeldArray, opened_dataset, with_indexes
+from .lazy_variables import DecodingOptions, HeldArray, opened_dataset, with_indexes
 
 JOINS = ("exact", "override", "outer", "inner", "left", "right")
 ALIGNING = JOINS[2:]

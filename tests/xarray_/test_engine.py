@@ -13,7 +13,7 @@ xr = pytest.importorskip("xarray", reason="xarray is not installed")
 netCDF4 = pytest.importorskip("netCDF4")
 
 import ds_format as ds  # noqa: E402
-from ds_format.xarray_ import engine, reading  # noqa: E402
+from ds_format.xarray_ import engine, lazy_variables  # noqa: E402
 from tests.descriptors import n_open  # noqa: E402
 from tests.xarray_ import nc_files  # noqa: E402
 
@@ -388,13 +388,13 @@ def test_large_variables_are_opened_in_chunks(tmp_path, monkeypatch):
     assert opened["x"].encoding["preferred_chunks"] == {"t": 6, "lat": 1, "lon": 10}
     assert opened["x"].data.numblocks == (1, 10, 1) and opened["small"].data.numblocks == (1,)
     read = []
-    original = reading.LazyArray._read
+    original = lazy_variables.LazyArray._read
 
     def logged(self, key):
         read.append(key)
         return original(self, key)
 
-    monkeypatch.setattr(reading.LazyArray, "_read", logged)
+    monkeypatch.setattr(lazy_variables.LazyArray, "_read", logged)
     series = (opened["x"] + 1).isel(lat=3, lon=4)
     assert np.array_equal(series, values[:, 3, 4] + 1)
     assert len(read) == 1 and np.empty(values.shape)[read[0]].size == 60  # one chunk of ten

@@ -128,7 +128,6 @@ class Column:
     def __init__(self, type_name: str):
         self._type = TYPES[type_name]
         self._table = Table(1, ord(DELIMITERS[0]), 1 << 62)
-        self._is_any = False
 
     def add(self, values: Any, mask: Any) -> None:
         """Add values, as `cells_of` returns them."""
