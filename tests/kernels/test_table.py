@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 import struct
 
@@ -132,3 +134,39 @@ def test_the_first_row() -> None:
     assert first_row(b'a,"b""\n",c\r\n1', COMMA, False) == (["a", 'b"\n', "c"], 12)
     assert first_row(b"a,b", COMMA, False) is None
     assert first_row(b"a,b", COMMA, True) == (["a", "b"], 3)
+
+
+def rows_of_python(data: bytes, width: int) -> list[list[str]] | None:
+    """Return the rows that the standard library finds, None if it finds a fault."""
+    try:
+        found = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+    except (csv.Error, UnicodeDecodeError):
+        return None
+    rows = [row or [""] for row in found if row or width == 1]
+    return rows if all(len(row) == width for row in rows) else None
+
+
+def rows_of_table(data: bytes, width: int, piece: int) -> list[list[str]] | None:
+    """Return the rows of a table whose bytes come in pieces, None if there is a fault."""
+    table, at, size = Table(width, COMMA, 1 << 20), 0, piece
+    try:
+        while at < len(data):
+            taken = table.infer(data[at : at + size], at + size >= len(data))
+            at, size = at + taken, piece if taken else 2 * size
+    except Wrong:
+        return None
+    n = table.n_rows
+    table = Table(width, COMMA, 1 << 20)
+    table.begin(["unicode"] * width)
+    values, masks = [np.empty(n, object) for _ in range(width)], [np.zeros(n, np.bool_) for _ in range(width)]
+    assert table.fill(data, True, values, masks, n)[1] == n
+    assert all(mask.tolist() == (array == "").tolist() for array, mask in zip(values, masks, strict=True))
+    return [list(row) for row in zip(*(array.tolist() for array in values), strict=True)]
+
+
+PIECES = [b"a", b"1", b",", b",", b"\n", b"\r", b"\r\n", b'"', b'"', b"\xc5\xbe", b"\xc5", b" "]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map(b"".join), st.integers(1, 3), st.sampled_from([1, 3, 1000]))
+def test_any_bytes_are_the_rows_that_the_standard_library_finds(data: bytes, width: int, piece: int) -> None:
+    assert rows_of_table(data, width, piece) == rows_of_python(data, width)
