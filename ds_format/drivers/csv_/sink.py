@@ -339,7 +339,7 @@ def _check(keys: list[str], sizes: Mapping[str, Any]) -> int:
             rows.setdefault(size[0], name)
         if len(rows) > 1:
             (n, other), (m, _) = rows.items()
-            message = f'has {m} values, but "{other}" has {n}: columns of a table have one length, so name those of one dimension'
+            message = f'has {m} values, but "{other}" has {n}: columns have one length, so name those of one dimension'
             raise UnsupportedError(message, variable=name)
         try:
             name.encode()
