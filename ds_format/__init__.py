@@ -191,7 +191,7 @@ class _Former:
                 "dtypes",
             ),
             *("drivers.netcdf.classic.handle", "many.concatenation", "xarray_.arrays", "xarray_.chunked"),
-            "xarray_.missing",
+            *("xarray_.missing", "xarray_.reading"),
         )
     )
     """Modules that no longer exist, and whose classes are in such pickles."""

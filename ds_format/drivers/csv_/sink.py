@@ -263,7 +263,7 @@ class CsvSink(FileSink):
             self._losses.add_scalar(name)
 
     def _cells_of(self, name: str, blocks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Yield the values of blocks as they are written, and their masks, and record what is lost."""
+        """Yield the values of blocks as they are written, and their masks. Losses are recorded."""
         ds_type = TYPES.get(self._hints[name] or "") or TYPES["float64"]
         column: Column | None = None
         for array, ds_type in typed_blocks(blocks, self._hints[name]):
