@@ -170,6 +170,8 @@ def convert_small(source: Path, output: Output, progress: Progress | None) -> tu
 def write_subset(part: Subset, output: Output, progress: Progress | None = None) -> None:
     """Write an open part of a file to another file. Errors are those of `convert`."""
     meta = part.meta
+    if output.format.is_table and part.asked is not None:
+        meta = {key: meta[key] for key in (*part.asked, META)}
     with part.telling_of_skipping():
         check_faults(part.faults, meta)
     with_data = [key for key, entry in meta.items() if key != META and entry.get(".size") is not None]

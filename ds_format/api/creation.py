@@ -132,7 +132,7 @@ class Coding:
         self.steps: dict[str, list[Callable[[Any], Any]]] = {}
         self.unclear: list[DsError] = []
         if format.unpack is not False:
-            unpack = packing.unpack_decimal if format.is_decimal else packing.unpack
+            unpack = packing.unpack_decimal if format.is_table else packing.unpack
             for key, entry in packing.entries_to_unpack({**(whole or {}), **meta}, format.unpack).items():
                 if key in meta:
                     self._add(key, packing.unpacked_meta(entry), partial(unpack, attrs=entry))

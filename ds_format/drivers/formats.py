@@ -118,8 +118,9 @@ class Format(NamedTuple):
     unpack: bool | None = False
     """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
     that read such files would apply the scale, so they get the values that `read` returns."""
-    is_decimal: bool = False
-    """Whether these values are rounded to the decimals of their scale: files have their text."""
+    is_table: bool = False
+    """Whether a file is a table of text for people and other programs: columns are in the order of the request, and
+    these values have the decimals of their scale."""
     dates: bool = False
     """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
@@ -365,7 +366,7 @@ BUILT_IN = {
             creation=FILE | TIMES | TEXT_TIMES | {"delimiter", "scalars"},
             implied=((".tsv", "delimiter", "\t"), (".tab", "delimiter", "\t")),
             unpack=None,
-            is_decimal=True,
+            is_table=True,
             is_shaped=False,
         ),
         Format(

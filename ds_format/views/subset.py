@@ -9,7 +9,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -119,8 +119,10 @@ class Subset(Closing, Opened):
         Whether the format has the option `skip_unsupported`.
     """
 
+    asked: Collection[str] | None = None
+    """Keys of the selected variables, in the order of the request; None: all."""
     _wanted: list[str] | None = None
-    """Keys of the selected variables, in the order of the file; None: all."""
+    """The same, in the order of the file."""
     _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
     """Key → index, for variables of which only a part is selected."""
     _dates: Mapping[str, Any] = MappingProxyType({})
@@ -148,7 +150,8 @@ class Subset(Closing, Opened):
         try:
             sel = self._resolve(selection) if selection.has_positions else {}
             if selection.variables is not None:
-                self._wanted = self._found(selection.variables)
+                self.asked = self._found(selection.variables)
+                self._wanted = [key for key in self.source.meta if key in self.asked]
             if sel:
                 self._indexes = self._select(sel)
             if selection.jd:
@@ -187,11 +190,11 @@ class Subset(Closing, Opened):
         """Return the keys of the selected variables, in the order of the file."""
         return [key for key in self.source.meta if key != META] if self._wanted is None else self._wanted
 
-    def _found(self, variables: str | Iterable[str]) -> list[str]:
-        """Return the keys of the named variables that exist, in the order of the file."""
+    def _found(self, variables: str | Iterable[str]) -> dict[str, None]:
+        """Return the keys of the named variables that exist."""
         wanted = keys_of(variables)
         say_missing(self.path, wanted, self.source.meta)
-        return [key for key in self.source.meta if key != META and key in wanted]
+        return {key: None for key in wanted if key != META and key in self.source.meta}
 
     def _select(self, sel: Mapping[str, Any]) -> dict[str, tuple[Index, ...]]:
         """Return the index of each variable that has a dimension with a selector."""

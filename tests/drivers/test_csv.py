@@ -327,9 +327,11 @@ def test_the_line_of_names_tells_the_separator(name: str, line: str, names: list
         assert [*file] == names
 
 
-def test_columns_are_in_the_order_of_the_dataset(tmp_path: Path) -> None:
+def test_columns_are_in_the_order_of_the_dataset_or_of_the_request(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.csv", {name: [1] for name in "bca"})
     assert (tmp_path / "a.csv").read_bytes() == b"b,c,a\r\n1,1,1\r\n"
+    ds.convert(tmp_path / "a.csv", tmp_path / "b.csv", ["a", "b"])
+    assert (tmp_path / "b.csv").read_bytes() == b"a,b\r\n1,1\r\n"
 
 
 def test_scalars(tmp_path: Path) -> None:
