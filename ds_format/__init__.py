@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         vars as vars,
         with_mode as with_mode,
     )
+    from .tables.frames import to_pandas as to_pandas
     from .timeaxis import time_dt as time_dt
     from .views.lazy import File as File, Variable as Variable
     from .xarray_.lazy_variables import to_xarray as to_xarray
@@ -114,6 +115,7 @@ _MODULES = {
         "rename rename_attr rename_attr_m rename_dim rename_dim_m rename_m require rm rm_attr select size "
         "split time type var vars with_mode"
     ),
+    "tables.frames": "to_pandas",
     "timeaxis": "time_dt",
     "views.lazy": "File Variable",
     "xarray_.many": "open_many",

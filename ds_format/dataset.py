@@ -225,7 +225,7 @@ def _from_pandas(data: Any) -> Any:
     """
     if hasattr(data, "columns") and hasattr(data, "index"):
         name = type(data).__name__
-        message = f"found a {name}, expected an array; xarray.Dataset.from_dataframe makes one dataset of its columns"
+        message = f"found a {name}, expected an array; `ds.write(path, frame)` writes its columns and index"
         raise UnsupportedError(message)
     dtype = getattr(getattr(data, "dtype", None), "numpy_dtype", None)
     if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf" or not hasattr(data, "isna"):

@@ -71,9 +71,7 @@ def test_nullable_types_of_pandas(values: list[object], name: str, expected: np.
 
 def test_a_table_is_not_a_variable() -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is optional")
-    with pytest.raises(
-        UnsupportedError, match=r"found a DataFrame, expected an array; xarray\.Dataset\.from_dataframe"
-    ):
+    with pytest.raises(UnsupportedError, match=r"found a DataFrame, expected an array; `ds.write\(path, frame\)`"):
         dataset.as_array(pandas.DataFrame({"a": [1]}))
 
 

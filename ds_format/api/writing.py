@@ -42,13 +42,15 @@ def write(
     filename : str, bytes, PathLike or file object
         A path, or an address such as `s3://bucket/x.ds`. The suffix determines the format. `bytes` are a path. Web
         servers are read only.
-    d : dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
+    d : dict, pandas.DataFrame, pandas.Series, xarray.Dataset, xarray.DataArray or xarray.DataTree
         A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Values of datetime64 and timedelta64, and
         datetimes of Python and pandas, become integers with the coarsest `units` that hold them exactly, or are
         converted to the `units` and `calendar` in the metadata. A value that is a DataArray keeps its dimensions,
         attributes and coordinates; metadata in the dict have priority. Objects of xarray are encoded by the
         CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
-        written to ds files in parallel, by dask's scheduler, and to other formats block by block.
+        written to ds files in parallel, by dask's scheduler, and to other formats block by block. The columns of a data
+        frame of pandas, and an index that does more than counting the rows, are variables of one dimension, which is
+        called like the index, or `i`.
     encoding : dict, optional
         Name of a variable → how it is stored in a NetCDF file, with the keys of xarray: `{"x": {"zlib": True,
         "complevel": 4, "chunksizes": (1, 100)}}`, and `digits` and `bits` as below. It has priority over options for
@@ -137,7 +139,14 @@ def write(
     if type(filename) is not str or "://" in filename or storage_options is not None or store is not None:
         path = drivers.located(filename, storage_options, store)
     kind = type(d)
-    if kind is not dict and kind is not Dataset and is_xarray(d):
+    if kind is not dict and kind is not Dataset and is_frame(d):
+        from ..tables.frames import from_pandas
+
+        try:
+            d = from_pandas(d)
+        except UnsupportedError as error:
+            raise error.at(path=path_text(path))
+    elif kind is not dict and kind is not Dataset and is_xarray(d):
         from ..xarray_ import writing
 
         asked = {"encoding": encoding, "unlimited_dims": unlimited_dims, "compute": compute, "mask": mask}
@@ -165,6 +174,12 @@ def without_xarray(d: Any) -> Any:
     from ..xarray_ import writing
 
     return writing.with_coordinates(d)
+
+
+def is_frame(d: Any) -> bool:
+    """Whether an object is a data frame of pandas, or a column of one."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(d, (pandas.DataFrame, pandas.Series))
 
 
 def is_xarray(d: Any) -> bool:

@@ -192,8 +192,7 @@ class Subset(Closing, Opened):
 
     def _found(self, variables: str | Iterable[str]) -> dict[str, None]:
         """Return the keys of the named variables that exist."""
-        wanted = keys_of(variables)
-        say_missing(self.path, wanted, self.source.meta)
+        say_missing(self.path, wanted := keys_of(variables), self.source.meta)
         return {key: None for key in wanted if key != META and key in self.source.meta}
 
     def _select(self, sel: Mapping[str, Any]) -> dict[str, tuple[Index, ...]]:

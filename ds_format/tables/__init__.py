@@ -1,0 +1,4 @@
+"""Datasets as tables of other programs, and back.
+
+frames    data frames of pandas
+"""
