@@ -120,9 +120,8 @@ class Subset(Closing, Opened):
     """
 
     asked: Collection[str] | None = None
-    """Keys of the selected variables, in the order of the request; None: all."""
+    """Keys of the selected variables, in the order of the request; None: all. `_wanted` has the order of the file."""
     _wanted: list[str] | None = None
-    """The same, in the order of the file."""
     _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
     """Key → index, for variables of which only a part is selected."""
     _dates: Mapping[str, Any] = MappingProxyType({})
@@ -175,8 +174,7 @@ class Subset(Closing, Opened):
     @once
     def faults(self) -> Mapping[str, DsError]:
         """Key → error, for selected variables that cannot be read."""
-        wanted = self._wanted
-        return {key: fault for key, fault in self.source.faults.items() if wanted is None or key in wanted}
+        return {key: fault for key, fault in self.source.faults.items() if self.asked is None or key in self.asked}
 
     @once
     def _packed(self) -> Mapping[str, Mapping[str, Any]]:
