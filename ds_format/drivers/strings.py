@@ -107,6 +107,15 @@ def decoded(values: NDArray[Any]) -> NDArray[Any]:
     return out.reshape(values.shape)
 
 
+def is_utf8(values: NDArray[Any]) -> bool:
+    """Return whether all byte strings are UTF-8."""
+    try:
+        b"\0".join(values.ravel().tolist()).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def as_text(array: Any, errors: str) -> NDArray[np.object_]:
     """Return strings as objects of type `str`.
 

@@ -142,6 +142,8 @@ class Facts:
     """Bytes of the longest string, the mark of missing ones included."""
     has_nul: bool = False
     """Whether a string has a NUL."""
+    is_utf8: bool = True
+    """Whether all byte strings are UTF-8."""
     mark: bytes = b""
     """A text that no present string has."""
     free: NDArray[Any] | None = None
@@ -202,6 +204,7 @@ def survey(
             raw = strings.encoded(values, mask, b"", convert)
             facts.length = max(facts.length, strings.max_length(raw))
             facts.has_nul = facts.has_nul or any(b"\0" in item for item in raw.ravel().tolist())
+            facts.is_utf8 = facts.is_utf8 and (facts.type != "str" or strings.is_utf8(raw))
             mark_lengths |= strings.mark_lengths(raw, mask)
         else:
             mask = np.ma.getmask(block)

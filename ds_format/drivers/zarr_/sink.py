@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import zarr
+from numpy.typing import NDArray
 from zarr import codecs
 
-from ...base.dtypes import TYPES, Type
+from ...base.dtypes import TYPES
 from ...base.text import escape, hint, unescape
 from ...dataset import META, dims
 from ...errors import DriverError, DsError, MissingError, UnsupportedError
 from ...kernels.files.names import exists
 from ...model import missing
 from ...model.settings import HDF5, NETCDF, chunk_sizes
-from ..base import STRING_SIZE, Metadata, block_slices, warn
+from ..base import STRING_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage
-from ..library.sink import Spool, count_present
-from ..sink import FolderSink, regrouped, typed_blocks
-from ..slabs import slab_runs
-from ..strings import as_objects, as_text, check_kind, decoded, encoded, free_mark, mark_lengths
+from ..library.plan import Facts, FilePlan, VariablePlan, known_facts, plan_variables
+from ..library.sink import LibrarySink, LibraryWriter
+from ..sink import FolderSink
+from ..strings import decoded
 from .attributes import FILL, MARKER, DimensionNames, Marker, stored_attributes
 from .stores import MARKS, guarded
 
@@ -53,7 +54,88 @@ SMALL = 2
 IMPOSSIBLE = re.compile(r"[\0\\\ud800-\udfff]")
 
 
-class ZarrSink(FolderSink):
+@dataclass(slots=True)
+class ArrayPlan(VariablePlan):
+    """One variable of the metadata."""
+
+    place: str = ""
+    """Name of its array."""
+    entry: dict[str, Any] = field(default_factory=dict)
+    """Its metadata."""
+    marker: Marker = field(default_factory=dict)
+    """Its name and dimensions, if those of the array are others."""
+
+
+class ArrayWriter(LibraryWriter[ArrayPlan]):
+    """Takes the blocks of one variable.
+
+    Parameters
+    ----------
+    plan : ArrayPlan
+    array : zarr.Array
+    raw, marker : dict
+        Its attributes so far; see `attributes.stored_attributes`.
+    type_name, dtype, sentinels, mark
+        As of `LibraryWriter`.
+    """
+
+    def __init__(
+        self,
+        plan: ArrayPlan,
+        array: Any,
+        raw: dict[str, Any],
+        marker: Marker,
+        type_name: str,
+        dtype: np.dtype[Any] | None = None,
+        sentinels: missing.Sentinels | None = None,
+        mark: bytes | None = None,
+    ):
+        super().__init__(plan, type_name, dtype, sentinels or [], mark)
+        self.array, self.raw, self.marker = array, raw, marker
+        # rows of complete chunks, as far as memory allows
+        row = (array.shards or array.chunks)[0] * math.prod(array.shape[1:]) if array.shape else 1
+        self.step = min(row, max(ROW_SIZE // (STRING_SIZE if dtype is None else dtype.itemsize), 1))
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return the values of a variable with data; see `LibraryWriter.values`."""
+        return self.byte_strings(block) if TYPES[self.type].is_string else self.marked(block)
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """See `LibraryWriter.put`."""
+        self.array[slices if slices else ...] = values
+
+    def finish(self) -> list[str]:
+        """Write the attributes; see `LibraryWriter.finish`."""
+        marker = {**self.marker, **self.plan.marker}
+        self.array.update_attributes({**self.raw, **({MARKER: marker} if marker else {})})
+        return super().finish()
+
+
+class TextWriter(ArrayWriter):
+    """Takes strings that are text in the file."""
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return text; see `LibraryWriter.values`."""
+        return decoded(self.byte_strings(block))
+
+
+class MarkingWriter(ArrayWriter):
+    """Takes numbers or booleans, of which missing ones are marked by a number that was chosen here, if there is one."""
+
+    def finish(self) -> list[str]:
+        """Write the number as an attribute if a value is missing; see `ArrayWriter`."""
+        if self.has_missing:
+            for n, sentinel in zip(self.clashes, self.sentinels, strict=True):
+                if n:
+                    message = f"{n} present values equal {sentinel}, which was chosen to mark missing ones"
+                    raise UnsupportedError(message)
+            self.raw[FILL] = stored_attributes({FILL: self.sentinels[0]}, self.dtype)[0][FILL]
+            self.marker["fill"] = True
+        self.clashes = [0] * len(self.clashes)
+        return super().finish()
+
+
+class ZarrSink(LibrarySink[ArrayPlan], FolderSink):
     """A folder of arrays being written; see `ds_format.drivers.base.Sink`.
 
     Parameters
@@ -94,203 +176,136 @@ class ZarrSink(FolderSink):
         super().__init__(path, meta, durable=durable, replaces=_is_dataset)
         self._compressors = _codec_of(compression, level)
         self._chunks, self._shards = chunks or {}, shards or {}
-        keys = [key for key in meta if key != META]
-        sizes = {key: meta[key].get(".size") for key in keys}
-        self._dims = {
-            key: () if size is None else tuple(dims(key, meta[key], len(size))) for key, size in sizes.items()
-        }
-        _check_lengths(self._chunks, self._shards, {dim for each in self._dims.values() for dim in each})
-        self._places = _places(keys)
-        groups = groups_of(self._places.values(), ())
-        self._given = {self._places[key]: _short_names(self._places[key], self._dims[key]) for key in keys}
-        self._names = DimensionNames(self._given, {self._places[key]: size or () for key, size in sizes.items()})
-        attributes = _by_group(meta.get(META, {}), groups, self.path)
-        attributes[""].setdefault(MARKER, {})["order"] = [*self._places.values()]
-        try:
-            with guarded(self.path, kind=DsError):
-                self._root = zarr.create_group(self._create(), zarr_format=3, attributes=attributes[""])
-                for group in groups:
-                    self._root.create_group(group, attributes=attributes[group])
-        except BaseException:
-            self.abort()
-            raise
+        self._begin()
+
+    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
+        """Guard the library, whose errors do not tell whether the file or the dataset is the reason."""
+        return guarded(self.path, variable, DsError if variable is None else UnsupportedError)
+
+    def _plan_file(self) -> FilePlan[ArrayPlan]:
+        variables = plan_variables(ArrayPlan, self.meta, "Zarr", NETCDF)
+        places = _places(variables)
+        for key, plan in variables.items():
+            plan.place, plan.entry = places[key], self.meta[key]
+            plan.dims = () if plan.shape is None else tuple(dims(key, plan.entry, len(plan.shape)))
+        plans = variables.values()
+        _check_lengths(self._chunks, self._shards, {dim for plan in plans for dim in plan.dims})
+        groups = groups_of(places.values(), ())
+        self._given = {plan.place: _short_names(plan.place, plan.dims) for plan in plans}
+        names = DimensionNames(self._given, {plan.place: plan.shape or () for plan in plans})
+        for plan in plans:
+            if plan.place != plan.name:
+                plan.marker["name"] = plan.name
+            given = plan.entry.get(".dims") or []  # xarray reads no arrays without names of dimensions
+            if plan.shape and names.of(plan.place) != given:
+                plan.marker["dims"] = given
+        attributes = _by_group(self.meta.get(META, {}), groups)
+        attributes[""].setdefault(MARKER, {})["order"] = [*places.values()]
+        return FilePlan(variables, {}, groups, attributes)
+
+    def _create_file(self) -> Any:
+        with self._guard(DsError):
+            return zarr.create_group(self._create(), zarr_format=3, attributes=self._plan.attributes[""])
+
+    def _define_file(self) -> None:
+        for group in self._plan.groups:
+            self._file.create_group(group, attributes=self._plan.attributes[group])
 
     def _keeps_marks(self, name: str) -> bool:
         return True
 
-    def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        entry = self.meta[name]
-        type_name = entry.get(".type")
-        if entry.get(".size") is None:
-            raw, marker = stored_attributes(entry, None)
-            marker |= {"empty": True, "type": type_name, "dims": entry.get(".dims") or []}
-            self._finished(name, self._array(name, (), np.dtype("i1"), 0, []), raw, marker)
-            return
-        typed = typed_blocks(blocks, type_name)
-        first = next(typed, None)
-        ds_type = first[1] if first is not None else TYPES.get(type_name or "", TYPES["float64"])
-        arrays = (array for array, _ in itertools.chain([] if first is None else [first], typed))
-        (self._write_text if ds_type.is_string else self._write_numbers)(name, ds_type, arrays)
+    def _known(self, plan: ArrayPlan) -> Facts | None:
+        def numbers(type_name: str) -> Facts | None:
+            return Facts(type_name) if self._candidates(plan, type_name) is None else None
 
-    def _write_numbers(self, name: str, ds_type: Type, arrays: Iterable[Any]) -> None:
-        """Write numbers or booleans, and a number for missing ones."""
-        entry = self.meta[name]
-        dtype, may_miss = np.dtype(ds_type.code), entry.get(".missing") is not False
-        if dtype.kind == "b" and may_miss:
-            dtype = np.dtype("i1")
-        raw, marker = stored_attributes(entry, dtype if dtype.kind != "b" else None)
-        if dtype != ds_type.code:
+        return known_facts(plan, numbers, lambda _: None)
+
+    def _candidates(self, plan: ArrayPlan, type_name: str) -> NDArray[Any] | None:
+        dtype = np.dtype(TYPES[type_name].code)
+        if plan.missing is False or dtype.kind == "b" or dtype.itemsize > SMALL:
+            return None
+        return None if missing.sentinels(plan.attributes, dtype, False) else missing.candidates(dtype)
+
+    def _writer(self, plan: ArrayPlan, facts: Facts) -> ArrayWriter:
+        if plan.shape is None:
+            raw, marker = stored_attributes(plan.entry, None)
+            marker |= {"empty": True, "type": plan.type, "dims": plan.entry.get(".dims") or []}
+            return ArrayWriter(plan, self._array(plan, np.dtype("i1"), 0, []), raw, marker, facts.type)
+        if TYPES[facts.type].is_string:
+            return self._string_writer(plan, facts)
+        return self._number_writer(plan, facts)
+
+    def _number_writer(self, plan: ArrayPlan, facts: Facts) -> ArrayWriter:
+        """Create an array of numbers or booleans, and choose a number for missing ones."""
+        code = np.dtype(TYPES[facts.type].code)
+        may_miss = plan.missing is not False
+        dtype = np.dtype("i1") if code.kind == "b" and may_miss else code
+        raw, marker = stored_attributes(plan.entry, None if dtype.kind == "b" else dtype)
+        if dtype != code:
             raw["dtype"] = "bool"
-        own = missing.sentinels(entry, dtype, False) if dtype.kind != "b" else []
-        fill: Any = own[0] if own else missing.default_fill(dtype) if may_miss else None
-        with contextlib.ExitStack() as stack:
-            if not own and may_miss and dtype == ds_type.code and dtype.itemsize <= SMALL:
-                arrays = stack.enter_context(self._spooled(name, arrays))
-                fill = _free_number(arrays, dtype)
-            array = self._array(name, self.meta[name][".size"], dtype, 0 if fill is None else fill, self._compressors)
-            clashes, has_missing = [0] * max(len(own), 1), False
-            sentinels = own or ([] if fill is None else [fill])
+        found = [] if dtype.kind == "b" else missing.sentinels(plan.attributes, dtype, False)
+        kind = ArrayWriter if found else MarkingWriter
+        if not found and may_miss and self._candidates(plan, facts.type) is None:
+            found = [missing.default_fill(dtype)]
+        elif not found and facts.has_missing and facts.free is not None:
+            if not facts.free.size:
+                raise UnsupportedError("every number of its type is present: none is left to mark missing values")
+            found = [facts.free[0]]
+        array = self._array(plan, dtype, found[0] if found else 0, self._compressors)
+        return kind(plan, array, raw, marker, facts.type, dtype, found)
 
-            def values() -> Iterator[Any]:
-                nonlocal has_missing
-                for block in arrays:
-                    data, mask = np.ma.getdata(block), np.ma.getmask(block)
-                    data = data.astype(dtype)
-                    gone = mask if mask is not np.ma.nomask and mask.any() else None
-                    for i, sentinel in enumerate(sentinels):
-                        clashes[i] += count_present(data, gone, sentinel)
-                    if gone is not None:
-                        has_missing = True
-                        if not sentinels:
-                            raise UnsupportedError('found missing values, expected none (property ".missing")')
-                        data = missing.filled(data, gone, sentinels)
-                    yield data
+    def _string_writer(self, plan: ArrayPlan, facts: Facts) -> ArrayWriter:
+        """Create an array of text; of byte strings, if one is not UTF-8."""
+        raw, marker = stored_attributes(plan.entry, None)
+        if facts.type == "str" and facts.is_utf8:
+            marker["type"] = "str"
+        if facts.has_missing:
+            marker["missing"] = facts.mark.decode()
+        if not facts.is_utf8:
+            array = self._array(plan, "variable_length_bytes", b"", self._compressors)
+            return ArrayWriter(plan, array, raw, marker, facts.type, mark=facts.mark)
+        array = self._array(plan, "string", "", self._compressors)
+        return TextWriter(plan, array, raw, marker, facts.type, mark=facts.mark)
 
-            self._put(array, values(), dtype.itemsize, name)
-        for n, sentinel in zip(clashes, sentinels, strict=False):
-            if n and own:
-                warn(f"{n} present values equal {sentinel}, which means missing", self.path, unescape(name))
-            elif n and has_missing:
-                raise UnsupportedError(f"{n} present values equal {sentinel}, which was chosen to mark missing ones")
-        if has_missing and not own:
-            raw[FILL], marker["fill"] = stored_attributes({FILL: fill}, dtype)[0][FILL], True
-        self._finished(name, array, raw, marker)
-
-    def _write_text(self, name: str, ds_type: Type, arrays: Iterable[Any]) -> None:
-        """Write text; byte strings as text, if all of them are UTF-8."""
-        raw, marker = stored_attributes(self.meta[name], None)
-        is_bytes, has_missing, is_text = ds_type.name == "str", False, True
-        lengths: set[int] = set()
-        with self._spooled(name, arrays) as spool:
-            for block in spool:
-                values, gone = as_objects(block)
-                check_kind(values, gone, ds_type.name)
-                if not is_bytes:
-                    as_text(block, "strict")
-                has_missing |= gone is not None
-                texts = encoded(values, gone, b"")
-                lengths |= mark_lengths(texts, gone)
-                is_text = is_text and _is_utf8(b"\0".join(texts.reshape(-1)))
-            mark = free_mark(lengths)
-            if is_bytes and is_text:
-                marker["type"] = "str"
-            if has_missing:
-                marker["missing"] = mark.decode()
-            kind: Any = "string" if is_text else "variable_length_bytes"
-            array = self._array(name, self.meta[name][".size"], kind, "" if is_text else b"", self._compressors)
-
-            def filled() -> Iterator[Any]:
-                for block in spool:
-                    values, gone = as_objects(block)
-                    texts = encoded(values, gone, mark)
-                    yield decoded(texts) if is_text else texts
-
-            self._put(array, filled(), STRING_SIZE, name)
-        self._finished(name, array, raw, marker)
-
-    @contextlib.contextmanager
-    def _spooled(self, name: str, arrays: Iterable[Any]) -> Iterator[Spool]:
-        with contextlib.closing(
-            Spool(arrays, math.prod(self.meta[name][".size"]), os.path.dirname(self._target.final))
-        ) as spool:
-            yield spool
-
-    def _array(self, name: str, size: Any, dtype: Any, fill: Any, compressors: Any) -> Any:
+    def _array(self, plan: ArrayPlan, dtype: Any, fill: Any, compressors: Any) -> Any:
         """Create the array of a variable."""
-        shape = tuple(size)
-        item_size = dtype.itemsize if isinstance(dtype, np.dtype) else STRING_SIZE
-        chunk = self._chunk(name, shape, item_size)
+        shape = plan.shape or ()
+        chunk = self._chunk(plan, shape, dtype.itemsize if isinstance(dtype, np.dtype) else STRING_SIZE)
         shard: Any = None
-        if shape and self._shards.keys() & {*self._dims[name]}:
-            lengths = zip(self._dims[name], chunk, strict=True)
+        if shape and self._shards.keys() & {*plan.dims}:
+            lengths = zip(plan.dims, chunk, strict=True)
             shard = tuple(math.ceil(self._shards.get(dim, n) / n) * n for dim, n in lengths)
-        with guarded(self.path, unescape(name), UnsupportedError):
-            return self._root.create_array(
-                self._places[name],
-                shape=shape,
-                dtype=dtype,
-                chunks=chunk if shape else "auto",
-                shards=shard,
-                compressors=compressors,
-                fill_value=fill,
-                dimension_names=self._given[self._places[name]] if shape else None,
-                config={"write_empty_chunks": bool(fill != fill)},
-            )
+        return self._file.create_array(
+            plan.place,
+            shape=shape,
+            dtype=dtype,
+            chunks=chunk if shape else "auto",
+            shards=shard,
+            compressors=compressors,
+            fill_value=fill,
+            dimension_names=self._given[plan.place] if shape else None,
+            config={"write_empty_chunks": bool(fill != fill)},
+        )
 
-    def _chunk(self, name: str, shape: tuple[int, ...], item_size: int) -> tuple[int, ...]:
+    def _chunk(self, plan: ArrayPlan, shape: tuple[int, ...], item_size: int) -> tuple[int, ...]:
         whole = [max(n, 1) for n in shape]
-        given = self._dims[name]
-        if self._chunks.keys() & {*given}:
-            return tuple(min(self._chunks.get(dim, n), n) for dim, n in zip(given, whole, strict=True))
+        if self._chunks.keys() & {*plan.dims}:
+            return tuple(min(self._chunks.get(dim, n), n) for dim, n in zip(plan.dims, whole, strict=True))
         for record in (NETCDF, HDF5):
-            if found := chunk_sizes(self.meta[name].get(record), shape):
+            if found := chunk_sizes(plan.entry.get(record), shape):
                 return tuple(map(min, found, whole))
         first = next(block_slices(whole, item_size, CHUNK_SIZE))
         return tuple(part.stop - part.start for part in first)
 
-    def _put(self, array: Any, blocks: Iterable[Any], item_size: int, name: str) -> None:
-        """Write blocks to an array, in parts that are rows of complete chunks as far as memory allows."""
-        shape = array.shape
-        step = (array.shards or array.chunks)[0] * math.prod(shape[1:]) if shape else 1
-        most = max(ROW_SIZE // item_size, 1)
-        start = 0
-        for flat in regrouped(blocks, min(step, most)):
-            for slices in slab_runs(shape, start, start + flat.size):
-                sizes = [part.stop - part.start for part in slices]
-                n = math.prod(sizes)
-                with guarded(self.path, unescape(name), UnsupportedError):
-                    array[slices if slices else ...] = flat[:n].reshape(sizes)
-                flat, start = flat[n:], start + n
+    def _complete(self) -> None:
+        zarr.consolidate_metadata(self._file.store)
 
-    def _finished(self, name: str, array: Any, raw: dict[str, Any], marker: Marker) -> None:
-        """Write the attributes of an array, whose values are written."""
-        place = self._places[name]
-        if place != unescape(name):
-            marker["name"] = unescape(name)
-        given = self.meta[name].get(".dims") or []  # xarray reads no arrays without names of dimensions
-        if array.ndim and self._names.of(place) != given:
-            marker["dims"] = given
-        with guarded(self.path, kind=DsError):
-            array.update_attributes({**raw, **({MARKER: marker} if marker else {})})
-
-    def _finish(self) -> None:
-        with guarded(self.path, kind=DsError):
-            zarr.consolidate_metadata(self._root.store)
-
-    def _close(self) -> None:
+    def _close_file(self, file: Any) -> None:
         """Do nothing: no file stays open."""
 
 
 def _is_dataset(folder: str) -> bool:
     return any(exists(os.path.join(folder, mark)) for mark in MARKS)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _codec_of(compression: Any, level: int | None) -> Any:
@@ -346,7 +361,7 @@ def _short_names(place: str, given: Iterable[str]) -> list[str]:
     return [next((dim.removeprefix(one) for one in prefixes if dim.startswith(one)), dim) for dim in given]
 
 
-def _by_group(entry: dict[str, Any], groups: list[str], path: str) -> dict[str, dict[str, Any]]:
+def _by_group(entry: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
     """Return the attributes of the dataset as the file has them, by the innermost group that their names begin with."""
     entries: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
     for key, value in entry.items():
@@ -358,20 +373,6 @@ def _by_group(entry: dict[str, Any], groups: list[str], path: str) -> dict[str, 
             entries[around[-1]][escape(name[len(around[-1]) + 1 :])] = value
     found = {}
     for group, attributes in entries.items():
-        try:
-            raw, marker = stored_attributes(attributes, None)
-        except DsError as error:
-            raise error.at(path=path)
+        raw, marker = stored_attributes(attributes, None)
         found[group] = {**raw, **({MARKER: marker} if marker else {})}
     return found
-
-
-def _free_number(arrays: Iterable[Any], dtype: np.dtype[Any]) -> Any:
-    """Return a number that no present value has; None if no value is missing."""
-    free, has_missing = missing.candidates(dtype), False
-    for block in arrays:
-        has_missing |= bool(np.ma.is_masked(block))
-        free = free[~np.isin(free, np.ma.compressed(block))]
-    if has_missing and not free.size:
-        raise UnsupportedError("every number of its type is present: none is left to mark missing values")
-    return free[0] if has_missing else None
