@@ -24,7 +24,7 @@ from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of
 from ds_format.drivers.ds.sink import BitStream
-from ds_format.drivers.library.sink import Spool
+from ds_format.drivers.spool import Spool
 from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 from ds_format.zds import ZDSStore, pack
@@ -104,7 +104,7 @@ def test_map(tmp_path: Path) -> None:
 def raw(path: Path) -> Iterator[Any]:
     file = OutputBody.open(path)
     yield from (file, file.section(1), Stream(file), Lock(f"{path}.lock", "the test"))
-    yield from (BitStream(file, 0), Spool([], 0, str(path.parent)))
+    yield from (BitStream(file, 0), Spool([], 0, str(path)))
 
 
 def test_files_below(tmp_path: Path) -> None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 import pickle
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +18,6 @@ from ...base.text import unescape
 from ...binpickle.buffers import BufferWriter, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
 from ...binpickle.writer import PROTOCOL
-from ...body import Opened
 from ...body.body import Body
 from ...body.mapped import mapped
 from ...body.target import naming
@@ -28,8 +25,9 @@ from ...codec.attributes import from_json, to_json
 from ...codec.header import PRIVATE
 from ...dataset import META
 from ...errors import DsError, VersionError
-from ..base import BLOCK_SIZE, Metadata
+from ..base import Metadata
 from ..sink import FileSink, typed_blocks
+from ..spool import BlockPool
 from ..strings import as_objects, as_text, check_kind
 
 
@@ -89,49 +87,6 @@ class _Pickler(pickle.Pickler):
         if type(obj) is _Items:
             return list, (), None, (item for block in obj.blocks for item in block.reshape(-1).tolist())
         return NotImplemented
-
-
-class BlockPool:
-    """Blocks of many variables for later: in memory while they are small, then in a temporary file.
-
-    Parameters
-    ----------
-    path : str
-        The output file. The temporary file is in its folder, and errors have its name.
-    """
-
-    def __init__(self, path: str):
-        self._path = path
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=os.path.dirname(path) or None)  # noqa: SIM115
-
-    def add(self, blocks: Iterable[Any]) -> PooledBlocks:
-        """Keep the blocks of one variable."""
-        with naming(self._path):
-            start, n = self._file.seek(0, os.SEEK_END), 0
-        for block in blocks:
-            with naming(self._path):
-                pickle.dump(block, self._file, protocol=5)
-            n += 1
-        return PooledBlocks(self._file, start, n)
-
-    def close(self) -> None:
-        """Release memory and file."""
-        self._file.close()
-
-
-class PooledBlocks(Opened):
-    """Blocks of one variable."""
-
-    def __init__(self, file: IO[bytes], start: int, n: int):
-        self._file, self._start, self._n = file, start, n
-
-    def __iter__(self) -> Iterator[Any]:
-        place = self._start
-        for _ in range(self._n):
-            self._file.seek(place)
-            block = pickle.load(self._file)
-            place = self._file.tell()
-            yield block
 
 
 STORED = PRIVATE | {".size", ".type"}

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import pickle
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -21,55 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...body import Opened
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels, filled, is_value
-from ..base import BLOCK_SIZE, warn
+from ..base import warn
 from ..sink import TargetSink, regrouped
 from ..slabs import slab_runs
+from ..spool import Spool
 from ..strings import as_bytes, as_objects, check_kind, encoded
 from .guard import Guard, telling_of_a_full_disk
 from .plan import Facts, FilePlan, Plan, survey
-
-
-class Spool(Opened):
-    """Blocks that can be gone through again: the only one, or a file without a name."""
-
-    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
-        rest = iter(blocks)
-        first = list(_take(rest))
-        self._only = first if not first or np.size(first[0]) >= total else None
-        if self._only is None:
-            # pickle suits every kind of block; no other process can reach what is in between
-            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
-            try:
-                for block in (*first, *rest):
-                    pickle.dump(block, self._file, protocol=5)
-            except BaseException:
-                self._file.close()
-                raise
-
-    def __iter__(self) -> Iterator[Any]:
-        if self._only is not None:
-            yield from self._only
-            return
-        self._file.seek(0)
-        while True:
-            try:
-                yield pickle.load(self._file)
-            except EOFError:
-                return
-
-    def close(self) -> None:
-        """Give back memory and file."""
-        if self._only is None:
-            self._file.close()
-
-
-def _take(blocks: Iterator[Any]) -> Iterator[Any]:
-    for block in blocks:
-        yield block
-        return
 
 
 class LibraryWriter(ABC, Generic[Plan]):
@@ -268,7 +225,7 @@ class LibrarySink(TargetSink, Generic[Plan]):
             if facts is not None:
                 self._put_all(plan, facts, blocks)
                 return
-            with contextlib.closing(Spool(blocks, plan.total, os.path.dirname(self._target.final))) as spool:
+            with contextlib.closing(Spool(blocks, plan.total, self._target.final)) as spool:
                 self._put_all(plan, self._survey(plan, spool), spool)
 
     def _put_all(self, plan: Plan, facts: Facts, blocks: Iterable[Any]) -> None:
