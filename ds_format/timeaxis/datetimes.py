@@ -17,6 +17,8 @@ from .units import DAY, JD_CALENDAR, SECOND, decode, unit_length
 
 NAMES = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
 """Units that are chosen, the coarsest first."""
+UNITS = dict(zip(("D", "h", "m", "s", "ms", "us", "ns"), NAMES, strict=True))
+"""Units of datetime64 and timedelta64 → units of CF."""
 XARRAY_TICKS = {"s": SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Length of the units of timedelta64 that xarray has, in nanoseconds."""
 TICKS = {"W": 7 * DAY, "D": DAY, "h": 3_600 * SECOND, "m": 60 * SECOND, **XARRAY_TICKS}
@@ -25,6 +27,14 @@ REAL = ("standard", "proleptic_gregorian", "julian")
 MAX_INT64 = (1 << 63) - 1
 MAX_FLOAT = 1 << 53
 """Maximum of the integers that are all exact as float64."""
+
+
+def units_attributes(dtype: np.dtype[Any]) -> dict[str, str]:
+    """Return the attributes of the integers that datetime64 or timedelta64 with a unit of `UNITS` consists of."""
+    units = UNITS[np.datetime_data(dtype)[0]]
+    if dtype.kind == "m":
+        return {"units": units}
+    return {"units": f"{units} since 1970-01-01", "calendar": "proleptic_gregorian"}
 
 
 def from_objects(objects: NDArray[Any]) -> Any:

@@ -24,6 +24,7 @@ from ...codec.encode import properties_of, type_of
 from ...codec.header import CONTAINERS, DEPTH, PRIVATE, check_dims
 from ...dataset import META, as_array
 from ...errors import DsError, FormatError, UnsupportedError
+from ...timeaxis.datetimes import UNITS, units_attributes
 from ..base import Metadata
 from ..strings import check_kind
 
@@ -185,19 +186,6 @@ def frame_array(values: Any) -> Any:
     else:
         array = values.to_numpy(object)
     return np.ma.MaskedArray(array, mask) if mask.any() else array
-
-
-UNITS = {
-    "D": "days",
-    "h": "hours",
-    "m": "minutes",
-    "s": "seconds",
-    "ms": "milliseconds",
-    "us": "microseconds",
-    "ns": "nanoseconds",
-}
-"""Units of NumPy's dates and differences of dates → those of attributes."""
-EPOCH = "1970-01-01"
 
 
 class Variables(NamedTuple):
@@ -373,12 +361,7 @@ def _counted(array: Any) -> tuple[Any, dict[str, Any]]:
     data = np.ma.getdata(array)
     gone = np.isnat(data) | np.ma.getmaskarray(array)
     numbers = data.view(np.dtype("i8").newbyteorder(data.dtype.byteorder))
-    is_date = array.dtype.kind == "M"
-    more = {"units": f"{UNITS[unit]} since {EPOCH}", "calendar": "proleptic_gregorian"}
-    return (
-        np.ma.MaskedArray(numbers, gone) if gone.any() else numbers,
-        more if is_date else {"units": UNITS[unit]},
-    )
+    return np.ma.MaskedArray(numbers, gone) if gone.any() else numbers, units_attributes(array.dtype)
 
 
 def _flags(array: Any) -> Any:

@@ -14,24 +14,13 @@ from ...body import path_text
 from ...errors import UnsupportedError
 from ...model import missing, packing
 from ...model.settings import NETCDF, names, setting
+from ...timeaxis.datetimes import UNITS, units_attributes
 from ..base import OBJECT_SIZE, LossWarning, warn
 from ..library.catalog import Catalog, FileVariable, take_bool
 from ..library.source import SlabSource
 from ..slabs import Slices
 from .attributes import DIMENSIONS, FILL, DimensionNames, shown_attributes
 from .stores import StoreWatch, guarded, open_group
-
-UNITS = {
-    "D": "days",
-    "h": "hours",
-    "m": "minutes",
-    "s": "seconds",
-    "ms": "milliseconds",
-    "us": "microseconds",
-    "ns": "nanoseconds",
-}
-"""Units of times in NumPy → units of CF."""
-
 
 TIMES = "mM"
 """NumPy kinds of times, which are read as integers with units of CF."""
@@ -98,7 +87,7 @@ class ZarrSource(SlabSource):
         stored = _type_of(array)
         if dtype.kind in TIMES:
             number = np.dtype("i8")
-            entry = {**entry, **_time_attributes(dtype), FILL: np.int64(np.iinfo("i8").min)}
+            entry = {**entry, **units_attributes(dtype), FILL: np.int64(np.iinfo("i8").min)}
         type_name = stored
         if stored == "int8" and take_bool(entry):
             type_name = "bool"
@@ -182,10 +171,3 @@ def _type_of(array: Any) -> str:
     if code not in TYPE_OF_CODE:
         raise UnsupportedError(f"values of type {dtype} are not supported")
     return TYPE_OF_CODE[code].name
-
-
-def _time_attributes(dtype: np.dtype[Any]) -> dict[str, str]:
-    units = UNITS[np.datetime_data(dtype)[0]]
-    if dtype.kind == "m":
-        return {"units": units}
-    return {"units": f"{units} since 1970-01-01", "calendar": "proleptic_gregorian"}
