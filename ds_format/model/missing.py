@@ -158,6 +158,14 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
     return list(cast[is_fit])
 
 
+def in_type_of_variable(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number or list of numbers in the dtype of a variable; unchanged if it cannot represent all of them."""
+    fits = fitting(value, dtype)
+    if not fits or len(fits) != np.size(value):
+        return value
+    return np.array(fits) if np.ndim(value) else fits[0]
+
+
 def is_value(values: NDArray[Any], sentinel: np.generic) -> Any:
     """Return whether each value equals a sentinel. NaN equals NaN."""
     if sentinel.dtype.kind == "f" and np.isnan(sentinel):

@@ -72,7 +72,7 @@ def native(name: str, value: Any, dtype: np.dtype[Any] | None) -> Native:
         return json.dumps(to_json({escape(name): value})[escape(name)])
     is_plain = not isinstance(value, (np.generic, np.ndarray)) and isinstance(found, (np.generic, np.ndarray))
     if is_plain and name in missing.VALUE_ATTRIBUTES and dtype is not None:
-        return _in_type_of_variable(found, dtype)
+        return missing.in_type_of_variable(found, dtype)
     return found
 
 
@@ -121,13 +121,6 @@ def _list(value: list[Any]) -> Any:
     if NotImplemented in numbers or len({type(number) for number in numbers}) != 1:
         return NotImplemented
     return np.array(numbers)
-
-
-def _in_type_of_variable(found: Any, dtype: np.dtype[Any]) -> Any:
-    fits = missing.fitting(found, dtype)
-    if not fits or len(fits) != np.size(found):
-        return found
-    return np.array(fits) if isinstance(found, np.ndarray) else fits[0]
 
 
 def same(left: Native, right: Any) -> bool:

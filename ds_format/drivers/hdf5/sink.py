@@ -22,7 +22,16 @@ from ...model.missing import candidates
 from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, as_hdf5, setting
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage, split
-from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, known_facts, plan_variables
+from ..library.plan import (
+    Facts,
+    FilePlan,
+    VariablePlan,
+    attributes_of,
+    by_group,
+    dimension_sizes,
+    known_facts,
+    plan_variables,
+)
 from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..sink import FileSink
 from ..slabs import slab_runs
@@ -94,7 +103,7 @@ def plan_file(meta: Metadata) -> FilePlan[DatasetPlan]:
         variables=variables,
         groups=groups,
         dimensions={name: n for name, n in pure.items() if name in attached or name in recorded},
-        attributes=_group_attributes(meta.get(".", {}), groups),
+        attributes={group: attributes_of(entry) for group, entry in by_group(meta.get(".", {}), groups).items()},
     )
 
 
@@ -121,16 +130,6 @@ def _place(variables: dict[str, DatasetPlan], usable: set[str], groups: list[str
             plan.scales = plan.dims
         else:
             plan.marker["dims"] = list(plan.dims)
-
-
-def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
-    """Return attributes by the innermost group that their names begin with."""
-    attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for name, value in attributes_of(properties).items():
-        around = [group for group in lineage(name) if group in attributes and len(group) + 1 < len(name)]
-        group = around[-1] if around else ""
-        attributes[group][name[len(group) + 1 :] if group else name] = value
-    return attributes
 
 
 WIDER = {"float16": "float32", "bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...base.text import unescape
+from ...base.text import escape, unescape
 from ...codec.encode import type_of
 from ...errors import UnsupportedError
 from ...model.settings import setting
 from .. import strings
 from ..base import Metadata
 from ..strings import as_bytes
+from .catalog import lineage
 
 
 @dataclass(slots=True)
@@ -108,6 +109,20 @@ def plan_variables(kind: type[Plan], meta: Metadata, format: str, record: str) -
 def attributes_of(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes among the metadata of a variable or a dataset, by unescaped name."""
     return {unescape(key): value for key, value in properties.items() if not key.startswith(".")}
+
+
+def by_group(entry: dict[str, Any], groups: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the metadata of the dataset by the innermost group that names of attributes begin with, without it.
+
+    Properties, and names that begin with no group, are those of the root, `""`.
+    """
+    found: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
+    for key, value in entry.items():
+        name = unescape(key)
+        around = [] if key.startswith(".") else [group for group in lineage(name) if group and group in found]
+        group = next((group for group in reversed(around) if len(group) + 1 < len(name)), "")
+        found[group][escape(name[len(group) + 1 :]) if group else key] = value
+    return found
 
 
 def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from ...model.missing import default_fill, sentinels
 from ...model.settings import names, setting
 from ..base import Metadata
 from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
-from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
+from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, by_group, dimension_sizes, plan_variables
 from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
@@ -136,13 +136,11 @@ def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], group
 
 
 def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
-    attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for path, value in attributes_of(properties).items():
-        group, name = split(path)
-        if group not in attributes or path.startswith("/"):
+    for path in attributes_of(properties):
+        group, _ = split(path)
+        if (group and group not in groups) or path.startswith("/"):
             raise UnsupportedError(f'attribute "{path}": there is no group "{group}", and names have no "/"')
-        attributes[group][name] = value
-    return attributes
+    return {group: attributes_of(entry) for group, entry in by_group(properties, groups).items()}
 
 
 def misfit(file: NetCDFPlan, format: str) -> tuple[str | None, str] | None:
@@ -454,10 +452,8 @@ class Definer:
                 if np.size(value) != 1 or (is_typed and np.asarray(value).dtype != dtype):
                     warn(f'attribute "{name}", {value!r}, is written as {fits[0]!r}', self.path, plan.name)
                 fitted[name] = fits[0]
-            elif name in missing.VALUE_ATTRIBUTES and not is_typed and np.size(value):
-                fits = missing.fitting(value, dtype)
-                is_fit = len(fits) == np.size(value)
-                fitted[name] = value if not is_fit else np.array(fits) if isinstance(value, list) else fits[0]
+            elif name in missing.VALUE_ATTRIBUTES and not is_typed:
+                fitted[name] = missing.in_type_of_variable(value, dtype)
             else:
                 fitted[name] = value
         return fitted

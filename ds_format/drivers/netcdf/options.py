@@ -21,6 +21,7 @@ from ...model.settings import COMPRESSING, LAYOUT, NETCDF, STORING, filter_setti
 from ...timeaxis import claims_time
 from ..base import Metadata
 from ..library.catalog import split
+from ..library.options import check_lengths, check_level, check_mapping, check_one_of, is_int
 from ..library.plan import VariablePlan
 
 if TYPE_CHECKING:
@@ -98,10 +99,8 @@ class StorageOptions:
 
     def __post_init__(self) -> None:
         _check_filters(self.compression, self.level, self.shuffle)
-        for dim, n in _mapping("chunks", self.chunks).items():
-            if not _is_int(n) or n < 1:
-                raise DriverError(f'chunks: found {n!r} for the dimension "{dim}", expected 1 or more')
-        for name, given in _mapping("encoding", self.encoding).items():
+        check_lengths("chunks", self.chunks)
+        for name, given in check_mapping("encoding", self.encoding).items():
             _check_encoding(str(name), given)
             rounding = _rounding_of(given)
             if rounding is not None:
@@ -255,15 +254,8 @@ def _check_filters(compression: Any, level: Any, shuffle: Any) -> None:
         raise DriverError(f"{name}: expected with the option `compression`, which is not given")
     if compression is None:
         return
-    if compression not in LEVELS:
-        known = ", ".join(LEVELS)
-        raise DriverError(
-            f"compression: found {compression!r}, expected one of {known}{hint(str(compression), LEVELS)}"
-        )
-    levels = LEVELS[compression]
-    if level is not None and not (_is_int(level) and level in levels):
-        expected = f"{levels.start} to {levels.stop - 1}" if levels else "none"
-        raise DriverError(f"level: found {level!r}, expected {expected} for {compression}")
+    check_one_of("compression", compression, LEVELS)
+    check_level(level, compression, LEVELS[compression])
     if shuffle and compression != "zlib" and not compression.startswith("blosc"):
         raise DriverError(f"shuffle: is possible with zlib and blosc, found {compression}")
     if shuffle is not None and not (isinstance(shuffle, bool) or (shuffle in (0, 1, 2) and compression != "zlib")):
@@ -275,12 +267,12 @@ def _check_rounding(digits: Any, bits: Any) -> None:
     if digits is not None and bits is not None:
         raise DriverError("found both `digits` and `bits`, expected one of them")
     for name, value, most in (("digits", digits, MOST_DIGITS), ("bits", bits, MOST_BITS)):
-        if value is not None and not (_is_int(value) and 1 <= value <= max(most.values())):
+        if value is not None and not (is_int(value) and 1 <= value <= max(most.values())):
             raise DriverError(f"{name}: found {value!r}, expected 1 to {max(most.values())}")
 
 
 def _check_encoding(name: str, given: Any) -> None:
-    for key in _mapping(f'encoding of "{name}"', given):
+    for key in check_mapping(f'encoding of "{name}"', given):
         if key not in STORING:
             raise DriverError(f'encoding of "{name}": there is no setting "{key}"{hint(str(key), STORING)}')
     settings = filter_settings(given, NETCDF)
@@ -317,18 +309,8 @@ def _rounding_of(given: Mapping[str, Any]) -> Rounding | None:
     return Rounding(**counts) if counts else None
 
 
-def _mapping(name: str, given: Any) -> Mapping[Any, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise DriverError(f"{name}: found {given!r:.60}, expected a dict")
-    return given or {}
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _are_lengths(given: Any) -> bool:
-    return isinstance(given, (list, tuple, np.ndarray)) and all(_is_int(n) and n > 0 for n in given)
+    return isinstance(given, (list, tuple, np.ndarray)) and all(is_int(n) and n > 0 for n in given)
 
 
 def _is_text(variable: VariablePlan) -> bool:

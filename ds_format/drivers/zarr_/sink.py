@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zarr import codecs
 
 from ...base.dtypes import TYPES
-from ...base.text import escape, hint, unescape
+from ...base.text import hint, unescape
 from ...dataset import META, dims
 from ...errors import DriverError, DsError, MissingError, UnsupportedError
 from ...kernels.files.names import exists
@@ -24,7 +24,8 @@ from ...model import missing
 from ...model.settings import HDF5, NETCDF, chunk_sizes
 from ..base import STRING_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage
-from ..library.plan import Facts, FilePlan, VariablePlan, known_facts, plan_variables
+from ..library.options import check_lengths, check_level, check_one_of
+from ..library.plan import Facts, FilePlan, VariablePlan, by_group, known_facts, plan_variables
 from ..library.sink import LibrarySink, LibraryWriter
 from ..sink import FolderSink
 from ..strings import decoded
@@ -199,8 +200,11 @@ class ZarrSink(LibrarySink[ArrayPlan], FolderSink):
             given = plan.entry.get(".dims") or []  # xarray reads no arrays without names of dimensions
             if plan.shape and names.of(plan.place) != given:
                 plan.marker["dims"] = given
-        attributes = _by_group(self.meta.get(META, {}), groups)
-        attributes[""].setdefault(MARKER, {})["order"] = [*places.values()]
+        attributes: dict[str, dict[str, Any]] = {}
+        for group, entry in by_group(self.meta.get(META, {}), groups).items():
+            raw, marker = stored_attributes(entry, None)
+            marker |= {} if group else {"order": [*places.values()]}
+            attributes[group] = {**raw, **({MARKER: marker} if marker else {})}
         return FilePlan(variables, {}, groups, attributes)
 
     def _create_file(self) -> Any:
@@ -311,21 +315,15 @@ def _is_dataset(folder: str) -> bool:
 def _codec_of(compression: Any, level: int | None) -> Any:
     """Return the codec of a compression, by default zstd; None: no compression."""
     name = "zstd" if compression is None else compression
-    if name not in COMPRESSIONS:
-        known = ", ".join(COMPRESSIONS)
-        raise DriverError(f"compression: found {name!r}, expected one of {known}{hint(str(name), COMPRESSIONS)}")
+    check_one_of("compression", name, COMPRESSIONS)
     levels, codec = COMPRESSIONS[name]
-    if level is not None and level not in levels:
-        expected = f"{levels.start} to {levels.stop - 1}" if levels else "none"
-        raise DriverError(f"level: found {level!r}, expected {expected} for {name}")
+    check_level(level, name, levels)
     return codec(level)
 
 
 def _check_lengths(chunks: Mapping[str, int], shards: Mapping[str, int], names: set[str]) -> None:
     for what, given in (("chunks", chunks), ("shards", shards)):
-        for dim, n in given.items():
-            if not np.issubdtype(type(n), np.integer) or n < 1:
-                raise DriverError(f'{what}: found {n!r} for the dimension "{dim}", expected 1 or more')
+        for dim in check_lengths(what, given):
             if dim not in names:
                 raise MissingError(f'{what}: found no dimension "{dim}"{hint(dim, names)}')
     for dim in shards.keys() & chunks.keys():
@@ -359,20 +357,3 @@ def _short_names(place: str, given: Iterable[str]) -> list[str]:
     """Return the names of dimensions without the group of an array, or one around it, that they begin with."""
     prefixes = [f"{group}/" for group in lineage(place)[::-1]]
     return [next((dim.removeprefix(one) for one in prefixes if dim.startswith(one)), dim) for dim in given]
-
-
-def _by_group(entry: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of the dataset as the file has them, by the innermost group that their names begin with."""
-    entries: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for key, value in entry.items():
-        name = unescape(key)
-        around = [group for group in lineage(name) if group in entries and len(group) + 1 < len(name)]
-        if key.startswith(".") or not around:
-            entries[""][key] = value
-        else:
-            entries[around[-1]][escape(name[len(around[-1]) + 1 :])] = value
-    found = {}
-    for group, attributes in entries.items():
-        raw, marker = stored_attributes(attributes, None)
-        found[group] = {**raw, **({MARKER: marker} if marker else {})}
-    return found
