@@ -261,7 +261,7 @@ def test_names_that_arrays_cannot_have(tmp_path: Path) -> None:
 
 
 def test_names_of_attributes(tmp_path: Path) -> None:
-    names = [".hidden", "\\back", "g/a", "g/.b", "none/a", "ds_format", "_FillValue", "_ARRAY_DIMENSIONS", ""]
+    names = [".hidden", "\\back", "/a", "g/a", "g/.b", "none/a", "ds_format", "_FillValue", "_ARRAY_DIMENSIONS", ""]
     entry = {ds.escape(name): name for name in names}
     ds.write(tmp_path / "a.zarr", {"g/x": 1, ".": {"g/x": entry, ".": entry}})
     found = ds.read(tmp_path / "a.zarr")

@@ -29,7 +29,6 @@ from ..library.plan import (
     attributes_of,
     by_group,
     dimension_sizes,
-    known_facts,
     plan_variables,
 )
 from ..library.sink import LibrarySink, LibraryWriter, count_present
@@ -358,13 +357,6 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
         for name, values in self._plan.attributes.items():
             owner = self._file[name or "/"]
             write_marker(owner, write_attributes(owner, values, None, False))
-
-    def _known(self, plan: DatasetPlan) -> Facts | None:
-        def numbers(type_name: str) -> Facts | None:
-            is_small = TYPES[type_name].size <= SMALL
-            return Facts(type_name) if plan.missing is False or not is_small else None
-
-        return known_facts(plan, numbers, lambda _: None)
 
     def _candidates(self, plan: DatasetPlan, type_name: str) -> NDArray[Any] | None:
         # of a large type, one for missing values is chosen while blocks are written

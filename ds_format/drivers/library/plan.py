@@ -165,26 +165,6 @@ class Facts:
     """Numbers that no present value has, the best first; None: they were not searched for."""
 
 
-def known_facts(
-    plan: VariablePlan, numbers: Callable[[str], Facts | None], strings: Callable[[str], Facts | None]
-) -> Facts | None:
-    """Return the facts that defining a variable needs, if its metadata have them.
-
-    Parameters
-    ----------
-    plan : VariablePlan
-    numbers, strings : callable
-        Called with the ds type of a variable with values; return what the metadata of such a variable tell.
-    """
-    if plan.shape is None:
-        return Facts(plan.type or "int8")
-    if plan.total == 0:
-        return Facts(plan.type or "float64")
-    if plan.type is None:
-        return None
-    return strings(plan.type) if TYPES[plan.type].is_string else numbers(plan.type)
-
-
 def survey(
     blocks: Iterable[Any],
     type_name: str | None,

@@ -192,9 +192,23 @@ class LibrarySink(TargetSink, Generic[Plan]):
     def _define_file(self) -> None:
         """Define what can be defined already: groups, attributes."""
 
-    @abstractmethod
     def _known(self, plan: Plan) -> Facts | None:
-        """Return the facts that defining a variable needs, if its metadata have them; see `known_facts`."""
+        """Return the facts that defining a variable needs, if its metadata have them."""
+        if plan.shape is None:
+            return Facts(plan.type or "int8")
+        if plan.total == 0:
+            return Facts(plan.type or "float64")
+        if plan.type is None:
+            return None
+        return (self._known_strings if TYPES[plan.type].is_string else self._known_numbers)(plan, plan.type)
+
+    def _known_numbers(self, plan: Plan, type_name: str) -> Facts | None:
+        """Do the same for numbers or booleans: their values matter if a free number has to be found among them."""
+        return Facts(type_name) if plan.missing is False or self._candidates(plan, type_name) is None else None
+
+    def _known_strings(self, plan: Plan, type_name: str) -> Facts | None:
+        """Do the same for strings: their values matter for the mark of missing ones, and for how they are stored."""
+        return None
 
     def _survey(self, plan: Plan, blocks: Iterable[Any]) -> Facts:
         """Return the facts that defining a variable needs, from all its values."""

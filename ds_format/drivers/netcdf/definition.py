@@ -236,7 +236,7 @@ def choose_format(
 
 
 def known_numbers(plan: VariablePlan, type_name: str) -> Facts | None:
-    """Return what the metadata of a variable of numbers or booleans tell; see `plan.known_facts`."""
+    """Return the facts that the metadata of a variable of numbers or booleans have; see `LibrarySink._known`."""
     dtype = file_dtype(type_name)
     if sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
         return Facts(type_name, has_missing=bool(plan.missing))
@@ -248,8 +248,8 @@ def known_numbers(plan: VariablePlan, type_name: str) -> Facts | None:
     return None
 
 
-def known_strings(plan: VariablePlan, format: str, type_name: str) -> Facts | None:
-    """Return what the metadata of a variable of strings tell, in a file of a format; see `plan.known_facts`."""
+def known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | None:
+    """Return the facts that the metadata of a variable of strings have, for a file format; see `LibrarySink._known`."""
     record = setting(plan.record, "char", dict)
     if record is None:
         return Facts(type_name) if plan.missing is False and file_kind(type_name, format) == "string" else None

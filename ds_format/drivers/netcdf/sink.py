@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,7 +16,7 @@ from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
 from ..library.catalog import split
 from ..library.guard import ERRORS, LOCK, Guard
-from ..library.plan import Facts, VariablePlan, known_facts
+from ..library.plan import Facts, VariablePlan
 from ..library.sink import LibrarySink
 from ..sink import FileSink
 from . import direct
@@ -56,10 +54,10 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
         format that the dataset was read from, else `NETCDF4`. If the former cannot hold the dataset, a `NetCDFWarning`
         is issued and `NETCDF4` is used.
-    compression, level, shuffle, chunks, digits, bits, encoding
-        As `options.StorageOptions`.
     atomic, durable : bool
         As `target.Target`.
+    **storage
+        As `options.StorageOptions`.
 
     Raises
     ------
@@ -82,19 +80,13 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         meta: Metadata,
         *,
         format: str | None = None,
-        compression: str | None = None,
-        level: int | None = None,
-        shuffle: bool | int | None = None,
-        chunks: Mapping[str, int] | None = None,
-        digits: int | None = None,
-        bits: int | None = None,
-        encoding: Mapping[str, Mapping[str, Any]] | None = None,
         atomic: bool = True,
         durable: bool = False,
+        **storage: Any,
     ):
         self._wanted = format
         try:
-            self._storage = StorageOptions(compression, level, shuffle, chunks, digits, bits, encoding)
+            self._storage = StorageOptions(**storage)
         except DsError as error:
             raise error.at(path=path_text(path))
         self._defined: dict[str, DefinedVariable] = {}
@@ -163,10 +155,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
         self._undefined = {each.name: each for each in plan.variables.values()}
-        self._facts = {
-            name: known_facts(each, partial(known_numbers, each), partial(known_strings, each, self._format))
-            for name, each in self._undefined.items()
-        }
+        self._facts = {name: super(NetCDFSink, self)._known(each) for name, each in self._undefined.items()}
         self._define_known()
         self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
 
@@ -206,6 +195,12 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
 
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
+
+    def _known_numbers(self, plan: VariablePlan, type_name: str) -> Facts | None:
+        return known_numbers(plan, type_name)
+
+    def _known_strings(self, plan: VariablePlan, type_name: str) -> Facts | None:
+        return known_strings(plan, type_name, self._format)
 
     def _candidates(self, plan: VariablePlan, type_name: str) -> NDArray[Any]:
         return candidates(file_dtype(type_name))

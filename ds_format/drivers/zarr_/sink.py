@@ -25,7 +25,7 @@ from ...model.settings import HDF5, NETCDF, chunk_sizes
 from ..base import STRING_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage
 from ..library.options import check_lengths, check_level, check_one_of
-from ..library.plan import Facts, FilePlan, VariablePlan, by_group, known_facts, plan_variables
+from ..library.plan import Facts, FilePlan, VariablePlan, by_group, plan_variables
 from ..library.sink import LibrarySink, LibraryWriter
 from ..sink import FolderSink
 from ..strings import decoded
@@ -217,12 +217,6 @@ class ZarrSink(LibrarySink[ArrayPlan], FolderSink):
 
     def _keeps_marks(self, name: str) -> bool:
         return True
-
-    def _known(self, plan: ArrayPlan) -> Facts | None:
-        def numbers(type_name: str) -> Facts | None:
-            return Facts(type_name) if self._candidates(plan, type_name) is None else None
-
-        return known_facts(plan, numbers, lambda _: None)
 
     def _candidates(self, plan: ArrayPlan, type_name: str) -> NDArray[Any] | None:
         dtype = np.dtype(TYPES[type_name].code)

@@ -297,3 +297,11 @@ def test_names_that_look_odd_come_back(tmp_path: Path) -> None:
     found, _ = read_all(tmp_path / "a.nc")
     assert [key for key in found if key != "."] == list(meta)
     assert all(found[name][name] == 1 for name in meta)
+
+
+def test_a_tuple_is_written_as_a_list(tmp_path: Path) -> None:
+    meta = {"x": var(["i"], [2], "int16", valid_range=(0, 10), flag_values=[1, 2])}
+    write_all(tmp_path / "a.nc", meta, {"x": np.zeros(2, "i2")})
+    found, _ = read_all(tmp_path / "a.nc")
+    assert found["x"]["valid_range"].dtype == found["x"]["flag_values"].dtype == "i2"
+    assert found["x"]["valid_range"].tolist() == [0, 10] and found["x"]["flag_values"].tolist() == [1, 2]
