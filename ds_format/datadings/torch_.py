@@ -8,8 +8,7 @@ from typing import Any
 
 from ..errors import MissingError
 from ..pytorch import TorchLike, this_rank, this_worker
-from .base import Samples
-from .order import SampleOrder
+from .base import Samples, TakeOptions
 
 Sample = Any
 Params = dict[str, Any]
@@ -250,10 +249,7 @@ class IterableDataset(_Transformed):
     def __iter__(self) -> Iterator[Sample]:
         part, epoch, reader = self.part(), self.epoch, self.reader
         self.epoch += 1
-        if isinstance(reader, SampleOrder):
-            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size, epoch=epoch)
-        else:
-            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size)
+        samples = reader.stream(epoch, part, TakeOptions(copy=self.copy, chunk_size=self.chunk_size))
         return map(self.transform, samples)
 
 
