@@ -15,11 +15,6 @@ Params = dict[str, Any]
 VALUE_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def no_params(sample: Sample) -> Params:
-    """Return no parameters."""
-    return {}
-
-
 class Compose:
     """Functions that are applied in sequence, each to the result of the one before.
 
@@ -107,7 +102,7 @@ class _Transformed(TorchLike):
     def __init__(self, reader: Samples, transforms: Any = None, rng: Callable[[Sample], Params] | None = None):
         self.reader = reader
         self._transforms = transforms
-        self._rng = rng or no_params
+        self._rng = rng
 
     def __len__(self) -> int:
         return len(self.reader)
@@ -119,7 +114,7 @@ class _Transformed(TorchLike):
             return sample
         if not isinstance(transforms, Mapping):
             return transforms(sample)
-        params = sample["__params__"] = self._rng(sample)
+        params = sample["__params__"] = {} if self._rng is None else self._rng(sample)
         for name, transform in transforms.items():
             sample[name] = transform(sample[name], params)
         return sample
