@@ -31,10 +31,6 @@ from . import format
 
 MEMORY_SIZE = 1 << 24
 """Inflated members up to this size, in bytes, are kept in memory; larger ones in a temporary file."""
-MAX_SIZE = 1 << 36
-"""Maximum size of a member that is inflated, and of an unpacked archive, in bytes, by default."""
-MAX_RATIO = 200
-"""Maximum ratio of size and compressed size of a large member, by default."""
 FREE_SIZE = 1 << 24
 """Members of at most this size, in bytes, may have any ratio."""
 HEADER_SPARE = 64

@@ -413,16 +413,13 @@ class Archive(StoreRoot):
         path: str | os.PathLike[str],
         *,
         strict: bool | None = False,
-        max_size: int | None = None,
-        max_ratio: int | None = None,
+        max_size: int = format.MAX_INFLATED_SIZE,
+        max_ratio: int = format.MAX_RATIO,
     ):
         from . import members as zipped
 
         self.path = os.fspath(path)
-        self._limits = (
-            zipped.MAX_SIZE if max_size is None else max_size,
-            zipped.MAX_RATIO if max_ratio is None else max_ratio,
-        )
+        self._limits = max_size, max_ratio
         self._file: Body | None = open_unread(path, FIRST_SIZE)
         self._members: dict[str, Member] = {}
         self._twice: set[str] = set()
