@@ -121,7 +121,7 @@ class DocFiles:
             self._faults.report(file.name, "a byte order mark; skipped")
             text = text[len(format.BOM) :]
         try:
-            document = decoder.one(text)
+            document = decoder.one(text, file.name)
         except FormatError as error:
             raise error.at(path=file.name)
         found = document.get(format.ID)
