@@ -3,6 +3,7 @@
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
 locating     the location of a file that a user names, a path or an address; requests ahead, for many of them
 mapped       a file that is mapped into memory
+named        bytes of another body under a name of its own, perhaps with a checksum
 stamp        what tells a file from another one that took its name, or from what it was
 target       a file that appears under its name when it is whole
 temporary    files and folders next to a target while it is written

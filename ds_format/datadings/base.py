@@ -129,6 +129,14 @@ class Samples(Closing, ABC):
         yield_key, raw, copy, _ = options
         return (self.get(index, yield_key, raw, copy) for index in indices)
 
+    def indices(self, epoch: int = 0) -> Sequence[int]:
+        """Return the indices of the samples of an epoch, in the innermost reader, which is not an order."""
+        return range(len(self))
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive positions of an epoch. Only an order has different epochs."""
+        return self.take_run(run, options)
+
     def slice(
         self,
         start: int | None = None,

@@ -17,7 +17,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ..body import sync_file
 from ..body.body import OutputBody
@@ -39,7 +39,7 @@ class _Prepared(NamedTuple):
 
 
 class Claim:
-    """The exclusive right to write a dataset, until `release`.
+    """The exclusive right to write a dataset, until `release`. A `with` block releases it; an error undoes its work.
 
     It repairs what an earlier writer left unfinished: it finishes an exchange, truncates data that were not committed,
     and removes hidden files.
@@ -213,6 +213,16 @@ class Claim:
         """Allow other writers. A process that was forked from the owner only forgets the claim."""
         self._lock.release(remove=True)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        try:
+            if kind is not None:
+                self.undo()
+        finally:
+            self.release()
+
 
 def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
     """Move a dataset to another name, all files together: if the process is killed, the old or the new dataset remains.
@@ -234,17 +244,11 @@ def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
         If a file cannot be moved.
     """
     size = os.stat(staged).st_size
-    claim = Claim(path)
-    try:
+    with Claim(path) as claim:
         for suffix in ORDER:
             if exists(staged + suffix):
                 move(staged + suffix, claim.reserve(suffix))
         claim.commit(size, drops=(format.LEGACY_INDEX,))
-    except BaseException:
-        claim.undo()
-        raise
-    finally:
-        claim.release()
 
 
 def _write(file: OutputBody, data: bytes) -> None:

@@ -36,12 +36,15 @@ class SampleOrder(Samples):
     Attributes
     ----------
     reader : Samples
+    root : Samples
+        The innermost reader, which is not an order.
     """
 
     _endless = False
 
     def __init__(self, reader: Samples):
         self.reader = reader
+        self.root: Samples = reader.root if isinstance(reader, SampleOrder) else reader
         self._n = len(reader)
         self._position = 0
         self._latest: tuple[int, Sequence[int]] | None = None
@@ -59,7 +62,7 @@ class SampleOrder(Samples):
 
     def _of_reader(self, epoch: int, positions: Sequence[int]) -> Sequence[int]:
         """Convert positions in the inner reader to indices in the innermost reader, which is not an order."""
-        indices = indices_of(self.reader, epoch)
+        indices = self.reader.indices(epoch)
         if indices == range(len(indices)):
             return positions
         if isinstance(positions, range):
@@ -102,11 +105,11 @@ class SampleOrder(Samples):
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
         """Return one sample of the current epoch; see `Samples.get`."""
-        return root_of(self).get(self._inroot_of(index), yield_key, raw, copy)
+        return self.root.get(self._index_in_root(index), yield_key, raw, copy)
 
     def find_key(self, index: SupportsIndex) -> Any:
         """Return the key of a sample of the current epoch."""
-        return root_of(self).find_key(self._inroot_of(index))
+        return self.root.find_key(self._index_in_root(index))
 
     def find_index(self, key: Hashable) -> int:
         """Return the first position of the sample with a key, in the current epoch.
@@ -117,11 +120,11 @@ class SampleOrder(Samples):
             If the epoch does not contain it.
         """
         try:
-            return self.indices(self.epoch).index(root_of(self).find_index(key))
+            return self.indices(self.epoch).index(self.root.find_index(key))
         except ValueError:
             raise MissingError(f"key {key!r:.60} is not in this order") from None
 
-    def _inroot_of(self, index: SupportsIndex) -> int:
+    def _index_in_root(self, index: SupportsIndex) -> int:
         return self.indices(self.epoch)[self._locate(index)]
 
     def take_run(self, run: range, options: TakeOptions) -> Iterator[Any]:
@@ -130,7 +133,7 @@ class SampleOrder(Samples):
 
     def take_each(self, indices: Iterable[int], options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at these positions of the current epoch."""
-        return root_of(self).take([self._inroot_of(index) for index in indices], *options)
+        return self.root.take([self._index_in_root(index) for index in indices], *options)
 
     def iter(
         self,
@@ -174,28 +177,11 @@ class SampleOrder(Samples):
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at consecutive positions of an epoch."""
-        return root_of(self).take(self.indices(epoch)[run.start : run.stop], *options)
+        return self.root.take(self.indices(epoch)[run.start : run.stop], *options)
 
     def close(self) -> None:
         """Close the reader."""
         self.reader.close()
-
-
-def root_of(reader: Samples) -> Samples:
-    """Return the innermost reader of an order, which is not an order."""
-    while isinstance(reader, SampleOrder):
-        reader = reader.reader
-    return reader
-
-
-def indices_of(reader: Samples, epoch: int) -> Sequence[int]:
-    """Return `SampleOrder.indices` or, for a reader, the indices of all samples."""
-    return reader.indices(epoch) if isinstance(reader, SampleOrder) else range(len(reader))
-
-
-def read(reader: Samples, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-    """Read consecutive samples of a reader, or of an epoch of an order."""
-    return reader.stream(epoch, run, options) if isinstance(reader, SampleOrder) else reader.take(run, *options)
 
 
 class Range(SampleOrder):
@@ -230,7 +216,7 @@ class Range(SampleOrder):
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at consecutive positions of an epoch."""
-        return read(self.reader, epoch, self._part[run.start : run.stop], options)
+        return self.reader.stream(epoch, self._part[run.start : run.stop], options)
 
 
 class Repeater(SampleOrder):
@@ -254,7 +240,7 @@ class Repeater(SampleOrder):
 
     def _arrange(self, epoch: int) -> Sequence[int]:
         rounds = range(epoch * self.times, (epoch + 1) * self.times)
-        return array("q", chain.from_iterable(indices_of(self.reader, i) for i in rounds))
+        return array("q", chain.from_iterable(map(self.reader.indices, rounds)))
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at consecutive positions of an epoch."""
@@ -262,7 +248,7 @@ class Repeater(SampleOrder):
         for i in range(self.times):
             part = range(max(run.start - i * n, 0), min(run.stop - i * n, n))
             if part:
-                yield from read(self.reader, epoch * self.times + i, part, options)
+                yield from self.reader.stream(epoch * self.times + i, part, options)
 
 
 class Cycler(SampleOrder):
@@ -274,11 +260,11 @@ class Cycler(SampleOrder):
     _endless = True
 
     def _arrange(self, epoch: int) -> Sequence[int]:
-        return indices_of(self.reader, epoch)
+        return self.reader.indices(epoch)
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at consecutive positions of an epoch."""
-        return read(self.reader, epoch, run, options)
+        return self.reader.stream(epoch, run, options)
 
 
 class Shuffler(SampleOrder):
@@ -393,7 +379,7 @@ class QuasiShuffler(SampleOrder):
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
         """Iterate over the samples at consecutive positions of an epoch."""
         random, first, chunks = self._chunks(epoch)
-        root, indices = root_of(self), indices_of(self.reader, epoch)
+        root, indices = self.root, self.reader.indices(epoch)
         buffer = list(chain.from_iterable(first))
         places = _places(random, len(buffer))
         samples: list[Any] = [_UNREAD] * len(buffer)

@@ -112,7 +112,7 @@ class ShardedReader(Reader):
             part = range(max(run.start - start, 0), min(run.stop - start, len(shard)))
             if start >= run.stop:
                 return
-            yield from shard.take(part, *options)
+            yield from shard.take_run(part, options)
             shard.close()  # there may be more shards than files that a process may have open
 
     def close(self) -> None:

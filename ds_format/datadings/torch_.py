@@ -8,17 +8,11 @@ from typing import Any
 
 from ..errors import MissingError
 from ..pytorch import TorchLike, this_rank, this_worker
-from .base import Samples
-from .order import SampleOrder
+from .base import Samples, TakeOptions
 
 Sample = Any
 Params = dict[str, Any]
 VALUE_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def no_params(sample: Sample) -> Params:
-    """Return no parameters."""
-    return {}
 
 
 class Compose:
@@ -108,7 +102,7 @@ class _Transformed(TorchLike):
     def __init__(self, reader: Samples, transforms: Any = None, rng: Callable[[Sample], Params] | None = None):
         self.reader = reader
         self._transforms = transforms
-        self._rng = rng or no_params
+        self._rng = rng
 
     def __len__(self) -> int:
         return len(self.reader)
@@ -120,7 +114,7 @@ class _Transformed(TorchLike):
             return sample
         if not isinstance(transforms, Mapping):
             return transforms(sample)
-        params = sample["__params__"] = self._rng(sample)
+        params = sample["__params__"] = {} if self._rng is None else self._rng(sample)
         for name, transform in transforms.items():
             sample[name] = transform(sample[name], params)
         return sample
@@ -250,10 +244,7 @@ class IterableDataset(_Transformed):
     def __iter__(self) -> Iterator[Sample]:
         part, epoch, reader = self.part(), self.epoch, self.reader
         self.epoch += 1
-        if isinstance(reader, SampleOrder):
-            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size, epoch=epoch)
-        else:
-            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size)
+        samples = reader.stream(epoch, part, TakeOptions(copy=self.copy, chunk_size=self.chunk_size))
         return map(self.transform, samples)
 
 

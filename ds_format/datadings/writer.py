@@ -410,8 +410,7 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Re
     """
     name = format.data_path(path)
     os.stat(current_name(name, ""))
-    claim = Claim(name, durable=durable, keeps_tail=True)
-    try:
+    with Claim(name, durable=durable, keeps_tail=True) as claim:
         advance = Advance(progress)
         names, ends = _samples(name, cut, advance)
         size = int(ends[-1]) if len(ends) else 0
@@ -422,11 +421,6 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Re
             for suffix, data in index.items():
                 claim.prepare(suffix, data)
             claim.commit(size, has_tail=cut)
-    except BaseException:
-        claim.undo()
-        raise
-    finally:
-        claim.release()
     return len(names)
 
 

@@ -99,10 +99,8 @@ def some_values(data: Any) -> str:
 
 def text_size(data: Any) -> int | None:
     """Return the bytes of strings in UTF-8 without missing ones; None if there are too many, or they are not text."""
-    if isinstance(data, str):
-        return len(data.encode("utf-8", "surrogatepass"))
-    if isinstance(data, bytes):
-        return len(data)
+    if isinstance(data, str | bytes):
+        return _length(data)
     if not _is_in_memory(data) or data.dtype.kind not in "OTU" or data.size > MAX_COUNTED:
         return None
     present = data.compressed() if isinstance(data, np.ma.MaskedArray) else data.reshape(-1)

@@ -6,6 +6,7 @@ A map has values in a range of colours, coasts, degrees, and a colour bar as tal
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import textwrap
 import warnings
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..base.optional import library
 from ..base.text import hint, visible
-from ..body.target import Target, naming
+from ..body.target import naming, write_whole
 from ..errors import DriverError
 from .geography import Box, Cells, coasts_within, grid_cells
 from .scene import Axis, Line, Look, Map, date_ticks, is_geographic
@@ -337,14 +338,9 @@ def save(scene: Line | Map, path: str, look: Look | None = None) -> None:
         if suffix not in SUFFIXES or suffix[1:] not in figure.canvas.get_supported_filetypes():
             raise DriverError(f"unknown picture format: expected one of {' '.join(sorted(SUFFIXES))}", path=path)
         with naming(path):
-            target = Target(path)
-            try:
-                with open(target.create(), "wb") as file:
-                    figure.savefig(file, format=suffix[1:], dpi=DOTS, bbox_inches="tight", pad_inches=EDGE)
-                target.commit()
-            except BaseException:
-                target.abort()
-                raise
+            picture = io.BytesIO()
+            figure.savefig(picture, format=suffix[1:], dpi=DOTS, bbox_inches="tight", pad_inches=EDGE)
+        write_whole(path, [picture.getbuffer()])
 
 
 def draw(scene: Line | Map, look: Look) -> Any:

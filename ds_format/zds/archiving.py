@@ -21,7 +21,6 @@ from . import format, index_bin
 from .faults import Faults, Silence
 from .line_reader import LineFiles, LineReader, open_files
 from .lines import Scan, last_line
-from .members import MAX_RATIO, MAX_SIZE
 from .roots import Archive, Folder
 
 METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
@@ -229,8 +228,8 @@ def unpack(
     archive: str | os.PathLike[str],
     folder: str | os.PathLike[str],
     *,
-    max_size: int = MAX_SIZE,
-    max_ratio: int = MAX_RATIO,
+    max_size: int = format.MAX_INFLATED_SIZE,
+    max_ratio: int = format.MAX_RATIO,
     progress: Progress | None = None,
 ) -> None:
     r"""Unpack the store in an archive into a folder.
@@ -317,8 +316,6 @@ def check_spelling(names: list[str]) -> None:
     """
     spelled: dict[str, str] = {}
     files = set(names)
-    if len(files) < len(names):
-        raise UnsafeError("there are two files of one name")
     for name in names:
         for end in (i for i, letter in enumerate(name + "/") if letter == "/"):
             path = name[:end]

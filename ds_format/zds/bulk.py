@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 from ..body.body import PIECE_SIZE
 from ..errors import FormatError
@@ -18,14 +18,7 @@ Check = Callable[[Document], None]
 """Called with each document; may raise an exception."""
 
 
-class BinaryFile(Protocol):
-    """A file opened for reading bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes, and none at the end."""
-
-
-def _blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[Any]:
+def _blocks_of(source: bytes | bytearray | memoryview | BinaryIO) -> Iterator[Any]:
     """Iterate over blocks of lines. Each block ends with a line feed, except perhaps the last one.
 
     Lines that end with CR LF are changed to end with LF.

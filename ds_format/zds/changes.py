@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..body.lock import Lock
 from ..errors import UnsupportedError
@@ -20,6 +20,16 @@ from .line_writer import LineWriter, NoLines, sweep
 from .store_access import WritableStore
 
 
+class OpenOptions(NamedTuple):
+    """Options of opening a collection; see `ZDSStore.open`."""
+
+    strict: bool
+    layout: str | None
+    durable: bool
+    policy: str
+    """Use of the index, one of `index_bin.POLICIES`."""
+
+
 class Changes:
     """A collection opened for writing.
 
@@ -30,15 +40,9 @@ class Changes:
     is_new : bool
         Start without documents. The existing lines stay until the first `flush`. If the layout is "docs", existing
         files of documents are removed at once.
-    layout : {"jsonl", "docs"} or None
-        Store documents as lines of data.jsonl or as separate files; None: use the existing layout.
-    is_strict : bool
-        For a collection without a manifest: require one schema of all documents.
-    policy : str
-        Use of the index, one of `index_bin.POLICIES`.
+    options : OpenOptions
+        `strict`: for a collection without a manifest, require one schema of all documents.
     faults : Faults
-    durable : bool
-        Flush to the disk with each `flush`.
 
     Attributes
     ----------
@@ -47,20 +51,10 @@ class Changes:
     docs : DocFiles
     """
 
-    def __init__(
-        self,
-        workspace: WritableStore,
-        collection: str,
-        is_new: bool,
-        layout: str | None,
-        is_strict: bool,
-        policy: str,
-        faults: Faults,
-        durable: bool,
-    ):
+    def __init__(self, workspace: WritableStore, collection: str, is_new: bool, options: OpenOptions, faults: Faults):
         place = workspace.place
         self._workspace, self._place, self._collection = workspace, place, collection
-        self._is_new, self._faults, self._durable = is_new, faults, durable
+        self._is_new, self._faults, self._durable = is_new, faults, options.durable
         self._is_released = False
         self._facts_to_add: dict[str, str] = {}
         self._data_path = place.locate(format.data_name(collection))
@@ -70,22 +64,22 @@ class Changes:
             self._facts = manifest.read_manifest(place, collection, faults)
             if is_new and self._facts:
                 self._facts.pop("schema_count", None)
-            self._is_strict = bool((self._facts or {}).get("strict", is_strict))
+            self._is_strict = bool((self._facts or {}).get("strict", options.strict))
             self._changed = is_new or collection not in place.collections()
             self._schema: Any = None
             self._shadows: set[str] = set()
             self.docs = DocFiles(place, collection, faults)
             self._old_docs = list(self.docs.names) if is_new else []
             if is_new:
-                layout = layout or layout_of(place, collection, self.docs) or LINES
+                layout = options.layout or layout_of(place, collection, self.docs) or LINES
             else:
-                layout, self._is_new = choose_layout(layout, place, collection, self.docs)
+                layout, self._is_new = choose_layout(options.layout, place, collection, self.docs)
             if self._has_manifest:
                 place.locate(format.manifest_name(collection))
             os.makedirs(self._meta, exist_ok=True)
             sweep(self._meta, (format.DOCS,))
             self._into: LineWriter | None = None  # target of new documents; None for separate files
-            self.lines = self._open_lines(layout, policy)
+            self.lines = self._open_lines(layout, options.policy)
         except BaseException:
             self._unlock()
             raise

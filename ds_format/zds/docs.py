@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from ..body.body import Body
@@ -121,7 +121,7 @@ class DocFiles:
             self._faults.report(file.name, "a byte order mark; skipped")
             text = text[len(format.BOM) :]
         try:
-            document = decoder.one(text)
+            document = decoder.one(text, file.name)
         except FormatError as error:
             raise error.at(path=file.name)
         found = document.get(format.ID)
@@ -258,21 +258,32 @@ def _ordered(ids: list[str], order: Body | None, faults: Faults) -> dict[str, No
     rest = dict.fromkeys(ids)
     if order is None or not order.size:
         return rest
-    found, n_absent, n_invalid = [], 0, 0
-    for line in dict.fromkeys(lines_of(order)):
-        if line in rest:
-            found.append(line)
-            del rest[line]
-        elif format.is_name(line):
-            n_absent += 1
-        elif line:
-            n_invalid += 1
-            if n_invalid <= SHOWN:
-                faults.report(order.name, f"{line!r:.100} cannot be the id of a document; left out")
-    if n_absent or rest:
-        others = f"{len(rest)} files are not in it"
+    lines = lines_of(order)
+    found = [id for id in dict.fromkeys(lines) if id in rest]
+    wrong = {id: is_id for _, id, is_id in wrong_lines(lines, rest)}
+    for id in [id for id, is_id in wrong.items() if not is_id][:SHOWN]:
+        faults.report(order.name, f"{id!r:.100} cannot be the id of a document; left out")
+    n_absent, n_others = sum(wrong.values()), len(rest) - len(found)
+    if n_absent or n_others:
+        others = f"{n_others} files are not in it"
         faults.note(order.name, f"{n_absent} ids have no file, and {others}; only its order counts")
     return dict.fromkeys([*found, *rest])
+
+
+def wrong_lines(lines: list[str], ids: Container[str]) -> Iterator[tuple[int, str, bool]]:
+    """Iterate over the lines of `order.ids` that are not ids of documents. Empty lines do not count.
+
+    Yields
+    ------
+    number : int
+        Number of the line, from 1 on.
+    id : str
+    is_id : bool
+        Whether it can be the id of a document. Then there is no such document.
+    """
+    for number, id in enumerate(lines, 1):
+        if id and id not in ids:
+            yield number, id, format.is_document_name(id)
 
 
 def layout_of(place: StoreRoot, collection: str, docs: DocFiles) -> str | None:

@@ -237,9 +237,13 @@ def load_object(file: Body, findings: Findings, max_size: int = format.MAX_LINE_
         findings.report(file.name, f"found {file.size} bytes, expected at most {max_size}")
         return None
     text = file.read(0, file.size)
+    start = len(format.BOM) if text.startswith(format.BOM) else 0
+    if start:  # it is read anyway
+        findings.report(file.name, "a byte order mark", offset=0)
+        text = text[start:]
     status, error, _, _, _ = check_text(text)
     if status != VALID:
-        findings.report(file.name, FAULTS[status], offset=error)
+        findings.report(file.name, FAULTS[status], offset=start + error)
         return None
     try:
         found: dict[str, Any] = load(text)

@@ -74,6 +74,12 @@ MAX_LINE_SIZE = (1 << 32) - 1
 MAX_DEPTH = 512
 """Maximum depth of arrays and objects in a document."""
 
+# limits of reading an archive
+MAX_INFLATED_SIZE = 1 << 36
+"""Maximum size of a member that is inflated, and of an unpacked archive, in bytes, by default."""
+MAX_RATIO = 200
+"""Maximum ratio of size and compressed size of a large member, by default."""
+
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}")
 _LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
 _RULE = "letters a-z A-Z, digits, _ - . are allowed, no dot at the start, no .. inside, 1 to 255 characters"

@@ -182,7 +182,7 @@ class LineReader:
         span = self.table.span(id)
         if span is None:
             return None
-        line = self.line(*span)
+        line = lines.read_line(self._opened(), *span)
         reason = "where no line is"
         if line is not None:
             try:
@@ -194,17 +194,6 @@ class LineReader:
                 reason = f"where no document is: {error.message}"
         self._read_lines(f"the index leads from {id!r:.100} to byte {span[0]}, {reason}")
         return self._get_checked(id)
-
-    def raw(self, id: str) -> bytes | None:
-        """Return the line of an id without its line feed, or None if there is none."""
-        if self.get(id) is None:
-            return None
-        span = self.table.span(id)
-        return None if span is None else self.line(*span)
-
-    def line(self, offset: int, length: int) -> bytes | None:
-        """Return the line at a position, without its line feed; None if the bytes are not exactly one line."""
-        return lines.read_line(self._opened(), offset, length)
 
     def announce(self, ids: Iterable[str]) -> None:
         """Announce lines that will be read by their ids. Those of a file at an address then come side by side."""

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from ..body.lock import Lock, now
@@ -47,11 +46,15 @@ def read_manifest(place: StoreRoot, collection: str, faults: Faults) -> Facts | 
     """Return manifest.json of a collection; as `read`."""
     name = format.manifest_name(collection)
     found = read(place, name, faults)
-    named = (found or {}).get("collection", collection)
-    if named != collection:
-        message = f"found the collection {named!r:.100}, expected {collection!r}, as the folder says"
-        faults.note(f"{place.path}/{name}", message)
+    if found:
+        _note_other_collection(f"{place.path}/{name}", found, collection, faults)
     return found
+
+
+def _note_other_collection(path: str, manifest: Facts, collection: str, faults: Faults | Findings) -> None:
+    named = manifest.get("collection", collection)
+    if named != collection:
+        faults.note(path, f"found the collection {named!r:.100}, expected {collection!r}, as the folder says")
 
 
 def read_store(place: StoreRoot, faults: Faults) -> Facts | None:
@@ -170,17 +173,10 @@ def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dic
         file = place.open(format.manifest_name(collection))
         manifest = None if file is None else load_object(file, findings, MAX_SIZE)
         if file is not None and manifest is not None:
-            for wrong in _wrong_values(manifest, collection):
-                findings.note(file.name, wrong)
+            for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
+                findings.note(file.name, f"{key}: {wrong}")
+            _note_other_collection(file.name, manifest, collection, findings)
     return manifest
-
-
-def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
-    for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
-        yield f"{key}: {wrong}"
-    listed = manifest.get("collection", collection)
-    if listed != collection:
-        yield f"collection: found {listed!r:.100}, expected {collection!r} as the folder says"
 
 
 def check_count(

@@ -17,24 +17,20 @@ import tempfile
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..base import signatures
 from ..base.threads import renew_lock
-from ..body import Opened
 from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody, Stream
+from ..body.named import BytesBody
 from ..codec.filters import DEFLATE
 from ..errors import DsError, FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
 from . import format
 
 MEMORY_SIZE = 1 << 24
 """Inflated members up to this size, in bytes, are kept in memory; larger ones in a temporary file."""
-MAX_SIZE = 1 << 36
-"""Maximum size of a member that is inflated, and of an unpacked archive, in bytes, by default."""
-MAX_RATIO = 200
-"""Maximum ratio of size and compressed size of a large member, by default."""
 FREE_SIZE = 1 << 24
 """Members of at most this size, in bytes, may have any ratio."""
 HEADER_SPARE = 64
@@ -244,79 +240,6 @@ def _clean_name(member: Member) -> str:
     return name
 
 
-class BytesBody(Opened, Body):
-    """A body that reads `bytes` of another one, under a name of its own, such as an uncompressed member.
-
-    Parameters
-    ----------
-    file : Body
-    name : str
-        For messages.
-    crc : int, optional
-        The CRC-32, which is compared if all bytes are read.
-    """
-
-    __slots__ = ("_crc", "_file", "name", "size")
-
-    def __init__(self, file: Body, name: str, crc: int | None = None):
-        self._file = file
-        self._crc = crc
-        self.size = file.size
-        self.name = name
-
-    @property
-    def is_far(self) -> bool:  # type: ignore[override]
-        """Whether each read is a request."""
-        return self._file.is_far
-
-    @property
-    def batch(self) -> int:  # type: ignore[override]
-        """How many bytes a reader should ask for in one call, at most."""
-        return self._file.batch
-
-    def in_file(self) -> tuple[int, int] | None:
-        """Return the position of the bytes in an open file. Reading there does not compare a checksum."""
-        return self._file.in_file()
-
-    def announce(self, offsets: Any, sizes: Any) -> None:
-        """Receive the ranges that will be read next; see `Body`."""
-        self._file.announce(offsets, sizes)
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Return bytes."""
-        _check_within(offset, size, self)
-        data = bytes(self._file.read(offset, size))
-        if self._crc is not None and size == self.size:
-            self._compare(zlib.crc32(data))
-        return data
-
-    def section(self, offset: int, size: int | None = None) -> Body:
-        """Return a part. Reading it does not compare a checksum."""
-        _check_within(offset, size or 0, self)
-        return BytesBody(self._file.section(offset, size), self.name)
-
-    def blocks(self, offset: int = 0, size: int | None = None) -> Iterator[bytes]:
-        """Iterate over bytes. The checksum of all of them is compared before the last block is returned."""
-        blocks = self._file.blocks(offset, size)
-        return blocks if offset or self._crc is None else self._compared(blocks)
-
-    def _compared(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        done = found = 0
-        for block in blocks:
-            done += len(block)
-            found = zlib.crc32(block, found)
-            if done == self.size:
-                self._compare(found)
-            yield block
-        if not self.size:
-            self._compare(0)
-
-    def _compare(self, found: int) -> None:
-        """Raise an IntegrityError if a checksum is not the expected one."""
-        if found != self._crc:
-            raise IntegrityError(f"CRC-32 is {found:08x}, expected {self._crc:08x}", path=self.name)
-
-
 class DeflatedMember(BytesBody):
     """A compressed member. `blocks` inflates it in sequence; all other ways of reading inflate all of it, once.
 
@@ -389,10 +312,3 @@ class DeflatedMember(BytesBody):
             raise UnsupportedError(str(error), path=self.name) from None
         if done != self.size:
             raise TruncatedError(f"the compressed data have {done} bytes, announced are {self.size}", path=self.name)
-
-
-def _check_within(offset: int, size: int, member: Body) -> None:
-    """Raise a TruncatedError unless a range is inside a member."""
-    if offset < 0 or size < 0 or offset + size > member.size:
-        reason = f"expected bytes {offset} to {offset + size}, there are {member.size}"
-        raise TruncatedError(reason, path=member.name)

@@ -1,7 +1,7 @@
 """The root of a store: a folder, or an archive of one, also at an address. All open files by name.
 
 A name is the path of a file below the root, with forward slashes: `collections/train/meta/data.jsonl`. Nothing here
-writes. Modules for ZIP are imported only for archives and addresses.
+writes. Modules for ZIP are imported only for archives.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..body import NO_FILE, Address
 from ..body.body import FIRST_SIZE, Body, FileBody, open_unread
+from ..body.named import BytesBody
 from ..errors import DsError, FormatError, UnsafeError, UnsupportedError
 from ..kernels.files.names import exists, is_link
 from . import format
@@ -317,8 +318,6 @@ class FolderElsewhere(StoreRoot):
         OSError
             If it cannot be read.
         """
-        from .members import BytesBody
-
         format.name_parts(name)
         if name in self._opened:
             return self._opened[name]
@@ -414,16 +413,13 @@ class Archive(StoreRoot):
         path: str | os.PathLike[str],
         *,
         strict: bool | None = False,
-        max_size: int | None = None,
-        max_ratio: int | None = None,
+        max_size: int = format.MAX_INFLATED_SIZE,
+        max_ratio: int = format.MAX_RATIO,
     ):
         from . import members as zipped
 
         self.path = os.fspath(path)
-        self._limits = (
-            zipped.MAX_SIZE if max_size is None else max_size,
-            zipped.MAX_RATIO if max_ratio is None else max_ratio,
-        )
+        self._limits = max_size, max_ratio
         self._file: Body | None = open_unread(path, FIRST_SIZE)
         self._members: dict[str, Member] = {}
         self._twice: set[str] = set()

@@ -12,7 +12,7 @@ from ..body import Address, path_text
 from ..errors import FormatError, MissingError, UnsupportedError
 from . import format, index_bin, manifest, query
 from .arrow_columns import Columns, chunks
-from .changes import Changes
+from .changes import Changes, OpenOptions
 from .docs import DocFiles
 from .documents import Document
 from .faults import ERROR, Faults, ZdsWarning, message_at
@@ -84,13 +84,13 @@ class ZDSStore:
         path: str | Address,
         name: str,
         mode: Mode,
-        options: dict[str, Any],
+        options: OpenOptions,
         workspace: WritableStore | None = None,
     ):
         self.path, self.name, self.mode = path_text(path), name, mode
         self._where = path
         self._options = options
-        self._faults = Faults(options["strict"])
+        self._faults = Faults(options.strict)
         self._others: list[ZDSStore] = []
         self._workspace = workspace
         self._changes: Changes | None = None
@@ -168,7 +168,7 @@ class ZDSStore:
         >>> ZDSStore.open("notes.zds")["b"]
         {'_id': 'b', 'text': 'two'}
         """
-        options = {"strict": strict, "layout": layout, "durable": durable, "index": index}
+        options = OpenOptions(strict, layout, durable, index)
         _check_options(mode, options)
         where = root_of(root_or_archive, storage_options, store)
         if isinstance(where, Address) and mode != "r":
@@ -188,7 +188,7 @@ class ZDSStore:
             manifest.read_store(self._place, self._faults)
             manifest.read_manifest(self._place, self.name, self._faults)
         faults = Faults()  # in strict mode, errors have been raised before
-        self._lines = LineReader(open_files(self._place, self.name), self._options["index"], faults)
+        self._lines = LineReader(open_files(self._place, self.name), self._options.policy, faults)
         self._docs = DocFiles(self._place, self.name, faults)
 
     def _refuse_faults(self) -> None:
@@ -202,21 +202,11 @@ class ZDSStore:
             warnings.warn(str(finding), ZdsWarning, stacklevel=5)
 
     def _open_to_write(self) -> None:
-        options = self._options
         if self._workspace is None:
             self._workspace = WritableStore(self.path, self._faults)
         try:
             self._place = self._workspace.place
-            self._changes = Changes(
-                self._workspace,
-                self.name,
-                self.mode == "w",
-                options["layout"],
-                options["strict"],
-                options["index"],
-                self._faults,
-                options["durable"],
-            )
+            self._changes = Changes(self._workspace, self.name, self.mode == "w", self._options, self._faults)
         except BaseException:
             self._workspace.give_up()
             raise
@@ -505,11 +495,11 @@ class ZDSStore:
             self._shut()
 
 
-def _check_options(mode: str, options: dict[str, Any]) -> None:
+def _check_options(mode: str, options: OpenOptions) -> None:
     for word, value, allowed in (
         ("mode", mode, ("r", "a", "w")),
-        ("layout", options["layout"] or LAYOUTS[0], LAYOUTS),
-        ("index", options["index"], index_bin.POLICIES),
+        ("layout", options.layout or LAYOUTS[0], LAYOUTS),
+        ("index", options.policy, index_bin.POLICIES),
     ):
         if value not in allowed:
             raise ValueError(f"{word}: found {value!r}, expected one of {', '.join(map(repr, allowed))}")

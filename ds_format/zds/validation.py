@@ -12,6 +12,7 @@ from ..errors import DsError, FormatError, UnsupportedError
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from . import format, index_bin, manifest
+from .docs import wrong_lines
 from .documents import decoder, difference, schema_of
 from .faults import ERROR, LISTED, WARNING, Faults, Finding, Findings, RepeatedKeyError, Silence, load, load_object
 from .line_reader import open_index
@@ -494,16 +495,13 @@ def _differ(document: dict[str, Any], line: bytes) -> bool:
 def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Findings) -> None:
     """Check the list of ids that zippy writes. It is only used for their order."""
     file = place.open(format.order_name(collection))
-    if file is None:
+    if file is None or not file.size:
         return
     listed = lines_of(file)
-    for number, id in enumerate(listed, 1):
-        if not format.is_document_name(id):
-            message, severity = f"{id!r:.100} is not an id", ERROR
-        elif id not in ids:
+    for number, id, is_id in wrong_lines(listed, ids):
+        message, severity = f"{id!r:.100} is not an id", ERROR
+        if is_id:
             message, severity = f"there is no document {id!r:.100}", WARNING
-        else:
-            continue
         findings.report(file.name, message, number, severity=severity, kind=f"an id of {format.ORDER}")
     missing = ids.difference(listed)
     if missing:

@@ -62,7 +62,7 @@ def test_member(tmp_path: Path, method: int) -> None:
     assert (found is not None) is (method == zipfile.ZIP_STORED)
     if found is not None:
         assert os.pread(found[0], len(LINES), found[1]) == LINES
-    with pytest.raises(TruncatedError, match=f"expected bytes 5 to {len(LINES) + 1}, there are {len(LINES)}"):
+    with pytest.raises(TruncatedError, match=f"ends at byte {len(LINES)}, expected bytes 5 to {len(LINES) + 1}"):
         member.read(5, len(LINES) - 4)
     place.close()
     assert member.read(0, 3) == LINES[:3]

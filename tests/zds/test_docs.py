@@ -14,6 +14,7 @@ from ds_format.errors import FormatError, TruncatedError, UnsafeError, Unsupport
 from ds_format.zds.docs import DocFiles
 from ds_format.zds.faults import Faults, ZdsWarning
 from ds_format.zds.roots import Archive, Folder, StoreRoot
+from ds_format.zds.validation import validate
 
 from . import golden
 
@@ -124,7 +125,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 )
 def test_order(order: bytes, ids: list[str], tmp_path: Path) -> None:
     files = {f"{DOCS}/{id}.json": b"{}" for id in "abc"} | {ORDER: order}
-    assert names(Folder(golden.write(tmp_path / "store", files)), STRICT) == ids
+    root = golden.write(tmp_path / "store", files)
+    assert names(Folder(root), STRICT) == ids
+    assert validate(root) == []
 
 
 def test_order_that_is_no_text(tmp_path: Path) -> None:

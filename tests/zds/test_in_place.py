@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from ds_format.body.body import PIECE_SIZE
+from ds_format.body.named import BytesBody
 from ds_format.zds import ZDSStore, pack
-from ds_format.zds.members import BytesBody, DeflatedMember
+from ds_format.zds.members import DeflatedMember
 
 from . import golden
 

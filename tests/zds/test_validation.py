@@ -82,6 +82,20 @@ def test_three_numbers(tmp_path: Path) -> None:
     assert ERROR in [problem.severity for problem in validate(path)]  # which one counts is not sure any more
 
 
+def test_documents_behind_a_byte_order_mark_count(tmp_path: Path) -> None:
+    files = {"collections/train/docs/a.json": b'\xef\xbb\xbf{"x":1}', "collections/train/docs/b.json": b'{"x":1e999}'}
+    root = golden.write(tmp_path / "s", files)
+    report = examine(root)
+    assert report.counts["train"].documents == 2
+    assert [(one.severity, one.offset, one.message) for one in report.findings] == [(ERROR, 0, "a byte order mark")]
+    with ZDSStore.open(root, "train") as store, pytest.warns(ZdsWarning) as caught:
+        assert len(store) == 2
+    assert [str(one.message).removeprefix(f"{root}/collections/train/docs/") for one in caught] == [
+        "a.json: a byte order mark; skipped",
+        "b.json: a number is too large for a float and becomes infinite",
+    ]
+
+
 def test_one_collection(tmp_path: Path) -> None:
     path = golden.copy("seed_multi", tmp_path)
     (path / "collections/test/meta/data.jsonl").write_bytes(b"no\n")
