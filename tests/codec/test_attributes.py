@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ds_format.codec.attributes import NUMERIC, from_json, to_json
+from ds_format.errors import UnsupportedError
 from ds_format.kernels.ds.plain import put_types
 
 
@@ -118,3 +119,12 @@ def test_what_the_kernel_leaves() -> None:
     specs.update({key: spec for key, (_, spec) in lists.items()})
     assert put_types(attributes, specs, NUMERIC) == [*specs]
     assert attributes == before
+
+
+def test_values_of_json_stay_and_others_are_named() -> None:
+    given = {"text": "a", "list": [1, None, "b"], "object": {"a": (1, 2.5)}, "half": np.float16(0.5), "left out": True}
+    expected = {"text": "a", "list": [1, None, "b"], "object": {"a": [1, 2.5]}, "half": 0.5}
+    assert to_json(given, {"left out"}) == {**expected, ".dtypes": {"half": "float16"}}
+    for value, kind in ((1j, "complex"), ([b"a"], "bytes"), (np.complex64(1), "dtype complex64"), ({1: 2}, "dict")):
+        with pytest.raises(UnsupportedError, match=f'attribute ".x": a value of type {kind} is not supported'):
+            to_json({"\\.x": value})

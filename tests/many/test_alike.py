@@ -19,6 +19,7 @@ from ds_format.drivers.alike import AlikeFiles
 from ds_format.drivers.ds.alike import SMALL
 from ds_format.errors import DsError
 
+from ..conftest import ROOT
 from ..same import same_dataset
 from ..strategies import attributes, texts
 
@@ -227,6 +228,16 @@ def test_only_the_first_is_taken_of_what_is_not_joined(tmp_path: Path) -> None:
     assert [piece.read(key).tolist() for key in ("t", "s", "b")] == [[[0], [1], [2]], [0], ["0"]]
     piece, taken = alike(datasets, tmp_path, keys=["s"], dim="t")  # of which none has the dimension
     assert piece.read("s").tolist() == [0, 1, 2]
+
+
+OLD = sorted((ROOT / "tests" / "golden" / "ds" / "v1_broken").glob("*.ds"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_offsets_of_older_writers_are_corrected_in_each_file(path: Path) -> None:
+    found = ds.read_many([path] * 3, dim="new")
+    assert same_dataset(found, ds.merge([ds.read(path) for _ in range(3)], "new"))
 
 
 def test_a_last_member_that_is_no_attributes(tmp_path: Path) -> None:

@@ -115,6 +115,21 @@ def test_few_bytes_come_first(write: Callable[..., None], is_masked: bool, tmp_p
     assert same(tmp_path / "a.ds", data)
 
 
+@pytest.mark.parametrize("write", [composed, step_by_step, converted])
+def test_less_than_16_kib_is_few(write: Callable[..., None], tmp_path: Path) -> None:
+    data: dict[str, Any] = {"many": np.zeros(16 * 1024, "i1"), "few": np.zeros(16 * 1024 - 1, "i1")}
+    write(tmp_path / "a.ds", {**data, ".": {name: {".dims": [f"n_{name}"]} for name in data}})
+    found = places(tmp_path / "a.ds")
+    assert found["few"][0] < found["many"][0]
+
+
+@pytest.mark.parametrize("write", [composed, step_by_step, converted])
+def test_4096_bytes_start_at_a_multiple_of_64(write: Callable[..., None], tmp_path: Path) -> None:
+    data: dict[str, Any] = {"a": np.zeros(2, "i1"), "b": np.zeros(4095, "i1"), "c": np.zeros(4096, "i1")}
+    write(tmp_path / "a.ds", {**data, ".": {name: {".dims": [f"n_{name}"]} for name in data}})
+    assert [offset for offset, _ in places(tmp_path / "a.ds").values()] == [0, 2, 4160]
+
+
 @pytest.mark.parametrize("write", [in_blocks, shared])
 @pytest.mark.parametrize("is_masked", [False, True])
 def test_other_writers(write: Callable[..., None], is_masked: bool, tmp_path: Path) -> None:

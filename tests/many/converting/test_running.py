@@ -83,6 +83,17 @@ def test_threads_convert_what_needs_no_library(make: Make, threaded: None) -> No
     assert names("out") == sorted([*(f"{i}.ds" for i in range(20)), "warning.ds"])
 
 
+def test_threads_report_progress_within_files(make: Make, threaded: None) -> None:
+    make("in/slow0.ds", "in/slow1.ds")
+
+    def progress(done: int, total: int) -> None:
+        if done and not [*Path("out").glob("*.ds")]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2, progress=progress))
+
+
 def test_a_thread_that_fails_to_convert_says_so(make: Make, threaded: None) -> None:
     make("in/a.ds", "in/wild.ds", "in/b.ds")
     records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))
