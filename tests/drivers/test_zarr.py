@@ -19,7 +19,8 @@ import ds_format as ds
 from ds_format import cli
 from ds_format.drivers import BUILT_IN, load
 from ds_format.drivers.base import LossWarning
-from ds_format.drivers.zarr_.sink import COMPRESSIONS, ROW_SIZE
+from ds_format.drivers.library.options import ROW_SIZE
+from ds_format.drivers.zarr_.sink import COMPRESSIONS
 from ds_format.errors import DriverError, DsError, FormatError, MissingError, UnsupportedError
 from ds_format.testing import require_same
 

@@ -23,6 +23,7 @@ from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, as_hdf5, s
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage, split
 from ..library.plan import (
+    SMALL,
     Facts,
     FilePlan,
     VariablePlan,
@@ -133,9 +134,6 @@ def _place(variables: dict[str, DatasetPlan], usable: set[str], groups: list[str
 
 WIDER = {"float16": "float32", "bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
 """Type → a type that holds all its values and one more."""
-
-SMALL = 2
-"""Bytes of numbers all of whose values may well occur."""
 
 
 @dataclass(slots=True)

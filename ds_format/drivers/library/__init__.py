@@ -6,7 +6,7 @@ Below it are producers: the netCDF4 library, h5py, zarr and the codec of classic
     catalog.py   the description of a file, and its variables as reading needs them
     kept.py      a file that stays open for its handles
     source.py    a file as a Source
-    options.py   checks of options of writing
+    options.py   options of writing
     plan.py      metadata → variables of a file
     sink.py      a file as a Sink
 """

@@ -1,4 +1,4 @@
-"""Checks of options of writing that several libraries have: compression, its level, and the lengths of chunks."""
+"""Options of writing that several libraries have: sizes of chunks by default, and checks of what users give."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ import numpy as np
 
 from ...base.text import hint
 from ...errors import DriverError
+
+CHUNK_SIZE = 4 * 1024 * 1024
+"""Bytes of a chunk, about, unless the lengths of chunks are given."""
+
+ROW_SIZE = 128 * 1024 * 1024
+"""Bytes of all chunks with the same place along the first axis, at most: they are in memory until all are complete."""
 
 
 def check_one_of(name: str, value: Any, known: Collection[str]) -> None:

@@ -146,6 +146,10 @@ def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:
     return sizes
 
 
+SMALL = 2
+"""Bytes of numbers all of whose values may well occur."""
+
+
 @dataclass(slots=True)
 class Facts:
     """Facts about the values of a variable."""

@@ -23,7 +23,16 @@ from ...model.missing import default_fill, sentinels
 from ...model.settings import names, setting
 from ..base import Metadata
 from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
-from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, by_group, dimension_sizes, plan_variables
+from ..library.plan import (
+    SMALL,
+    Facts,
+    FilePlan,
+    VariablePlan,
+    attributes_of,
+    by_group,
+    dimension_sizes,
+    plan_variables,
+)
 from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
@@ -242,8 +251,7 @@ def known_numbers(plan: VariablePlan, type_name: str) -> Facts | None:
         return Facts(type_name, has_missing=bool(plan.missing))
     if plan.missing is False:
         return Facts(type_name)
-    # of the small types any value may well be present
-    if plan.missing and dtype.itemsize > 2:
+    if plan.missing and dtype.itemsize > SMALL:
         return Facts(type_name, has_missing=True, free=np.array([default_fill(dtype)]))
     return None
 

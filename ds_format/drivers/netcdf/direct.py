@@ -28,10 +28,10 @@ from ...codec.pipeline import ChunkFilter, encode, find_encoder
 from ...model.rounding import Rounding
 from ...model.settings import NON_COORDINATE, setting
 from ..library.catalog import split
+from ..library.options import ROW_SIZE
 from ..library.plan import VariablePlan
 from .definition import DefinedVariable
 from .format import file_dtype
-from .options import ROW_SIZE
 from .writers import VariableWriter
 
 MIN_SIZE = 1024 * 1024

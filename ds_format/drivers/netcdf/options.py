@@ -21,7 +21,7 @@ from ...model.settings import COMPRESSING, LAYOUT, NETCDF, STORING, filter_setti
 from ...timeaxis import claims_time
 from ..base import Metadata
 from ..library.catalog import split
-from ..library.options import check_lengths, check_level, check_mapping, check_one_of, is_int
+from ..library.options import CHUNK_SIZE, ROW_SIZE, check_lengths, check_level, check_mapping, check_one_of, is_int
 from ..library.plan import VariablePlan
 
 if TYPE_CHECKING:
@@ -42,12 +42,6 @@ LEVELS: dict[str, range] = {
 
 MIN_SIZE = 8192
 """Bytes of a variable from which on it gains by chunks and compression, as `nccopy` assumes (its option -M)."""
-
-CHUNK_SIZE = 4 * 1024 * 1024
-"""Bytes of a chunk, about, if the choice of the library does not do."""
-
-ROW_SIZE = 128 * 1024 * 1024
-"""Bytes of all chunks with the same place along the first axis, at most: so much is in memory."""
 
 LIBRARY_CHUNK_SIZE = 16 * 1024 * 1024
 """Bytes of a chunk that the library aims at (netCDF-C 4.9, DEFAULT_CHUNK_SIZE)."""

@@ -24,8 +24,8 @@ from ...model import missing
 from ...model.settings import HDF5, NETCDF, chunk_sizes
 from ..base import STRING_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage
-from ..library.options import check_lengths, check_level, check_one_of
-from ..library.plan import Facts, FilePlan, VariablePlan, by_group, plan_variables
+from ..library.options import CHUNK_SIZE, ROW_SIZE, check_lengths, check_level, check_one_of
+from ..library.plan import SMALL, Facts, FilePlan, VariablePlan, by_group, plan_variables
 from ..library.sink import LibrarySink, LibraryWriter
 from ..sink import FolderSink
 from ..strings import decoded
@@ -46,12 +46,6 @@ COMPRESSIONS: dict[str, tuple[range, Any]] = {
     NONE: (range(0), lambda level: None),
 }
 """Name of a compression → its levels, and the codec of a level."""
-CHUNK_SIZE = 4 * 1024 * 1024
-"""Bytes of a chunk, unless the lengths of chunks are given."""
-ROW_SIZE = 128 * 1024 * 1024
-"""Bytes that may be in memory until all chunks with the same place along the first axis are complete."""
-SMALL = 2
-"""Bytes of numbers all of whose values may well occur."""
 IMPOSSIBLE = re.compile(r"[\0\\\ud800-\udfff]")
 
 

@@ -23,9 +23,10 @@ import ds_format as ds
 from ds_format.cli import main
 from ds_format.codec import filters
 from ds_format.drivers import netcdf
+from ds_format.drivers.library.options import ROW_SIZE
 from ds_format.drivers.netcdf import calls, direct, sink
 from ds_format.drivers.netcdf.definition import plan_file
-from ds_format.drivers.netcdf.options import ROW_SIZE, StorageOptions
+from ds_format.drivers.netcdf.options import StorageOptions
 from ds_format.errors import DriverError, DsError, MissingError, UnsupportedError
 
 from .files import read_all, same, var
