@@ -386,7 +386,7 @@ def check_index(file: Body, data: Body, lines: Table, findings: Findings, is_own
     """
     try:
         table = index_bin.decode(file.read(0, file.size), data.size)
-        index_bin.check(table, 0 if is_own else lines.end)
+        index_bin.check(table, 0 if is_own else data.size)
     except FormatError as error:
         findings.report(file.name, error.message)
         return Verdict()

@@ -177,6 +177,15 @@ def test_an_entry_that_reading_does_not_use_is_wrong(tmp_path: Path) -> None:
         assert any("the index leads" in str(one.message) for one in caught) is not is_right
 
 
+def test_an_empty_index_of_empty_lines_is_not_used(tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "s", {DATA: b"\n", INDEX: b""})
+    message = "found no entries, expected those of 1 bytes of lines"
+    assert (ERROR, None, message) in told(root)
+    with ZDSStore.open(root, "train") as store, pytest.warns(ZdsWarning) as caught:
+        assert len(store) == 0
+    assert any(message in str(one.message) for one in caught)
+
+
 def test_what_does_not_exist(tmp_path: Path) -> None:
     for path in (tmp_path / "absent", tmp_path / "absent.zds"):
         [problem] = validate(path)
