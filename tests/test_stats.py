@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 from ds_format.errors import UnsupportedError
 from ds_format.model import stats
-from ds_format.model.stats import summarize
+from ds_format.model.stats import n_passes, summarize
 
 CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 PARTS: list[list[float]] = [[16, 84], [2.5, 97.5], [0.5, 99.5]]
@@ -97,3 +98,17 @@ def test_a_small_deviation_far_from_zero_survives() -> None:
 def test_strings_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="numbers"):
         summarize(lambda: [np.array(["a"], object)], 0)
+
+
+@pytest.mark.parametrize("code", ["i1", "u2", "f4", "i8", "f8"])
+def test_each_pass_is_announced(code: str) -> None:
+    array = np.arange(100).astype(code)
+    for size in (0, stats.IN_MEMORY, stats.IN_MEMORY + 1):
+        passes: list[None] = []
+
+        def blocks(passes: list[None] = passes) -> Iterator[Any]:
+            yield array
+            passes.append(None)
+
+        summarize(blocks, size)
+        assert len(passes) == n_passes(size, array.itemsize)

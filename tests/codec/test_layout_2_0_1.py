@@ -157,3 +157,16 @@ def test_half_floats_in_xarray(tmp_path: Path) -> None:
     for found in (xr.open_dataset(path, engine="ds"), ds.open_many(path, "n")):
         assert found["x"].dtype == "f2"
         np.testing.assert_array_equal(found["x"], [1.5, np.nan, -2])
+
+
+def test_masks_of_own_files_raise_no_doubt(tmp_path: Path) -> None:
+    """Each mask could be that of the variable before it, which a warning says of files of ds-format 2.0.1."""
+    masks = {name: np.arange(9) % 3 == i for i, name in enumerate("xyz")}
+    data = {name: np.ma.MaskedArray(np.arange(9, dtype="i2"), mask) for name, mask in masks.items()}
+    ds.write(tmp_path / "a.ds", data, version="2.0.1")
+    for found in (ds.read(tmp_path / "a.ds"), ds.read(tmp_path / "a.ds", ["x", "y", "z"])):
+        assert {name: found[name].mask.tolist() for name in "xyz"} == {name: masks[name].tolist() for name in "xyz"}
+    content = (tmp_path / "a.ds").read_bytes()
+    (tmp_path / "a.ds").write_bytes(content.replace(b'".writer"', b'"_writer"', 1))
+    with pytest.warns(UserWarning, match="mask"):
+        ds.read(tmp_path / "a.ds")

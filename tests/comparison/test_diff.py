@@ -196,6 +196,22 @@ def test_bytes_of_ds_files_that_are_the_same_are_not_decoded(monkeypatch: pytest
     assert not diff("a.ds", "./a.ds")
 
 
+def test_two_ds_files_differ_as_their_datasets() -> None:
+    """Only plain numbers are compared by their bytes: not those with a mask, flags, text, or what has no data."""
+    n = 100_000  # so that the files are not read at once
+    given = {"i": np.arange(n), "t": np.ma.MaskedArray(np.arange(n, dtype="i2"), np.arange(n) % 3 == 1)}
+    a: dict[str, Any] = {**given, "flag": np.arange(n) % 2 == 0, "name": np.array(["a", "b"] * n, object), "none": None}
+    a["."] = {name: {".dims": [f"n_{name}"]} for name in a if name != "none"}
+    b = {name: data if data is None else data.copy() for name, data in a.items()}
+    b["i"][-1], b["t"][-1], b["flag"][-1], b["name"][-1] = -1, -1, True, "c"
+    for order in ("<", ">"):
+        for path, one in (("a.ds", a), ("b.ds", b)):
+            ds.write(path, {**one, "i": one["i"].astype(f"{order}i8")})
+        found = diff("a.ds", "b.ds")
+        assert [repr(one) for one in found] == [repr(one) for one in diff(a, b)]
+        assert {one.variable for one in found} == {"i", "t", "flag", "name"}
+
+
 def test_objects_of_xarray() -> None:
     xr = pytest.importorskip("xarray")
     ds.write("a.ds", dataset())

@@ -370,14 +370,15 @@ def test_units_of_the_first(tmp_path: Path, way: str) -> None:
     paths = [str(tmp_path / f"{number}.ds") for number in (1, 2)]
     for number, path in enumerate(paths, 1):
         dataset = month(number)
-        dataset["."]["t"]["units"] = "K" if number == 1 else "degC"
+        dataset["."]["t"].update(units="K" if number == 1 else "degC", scale_factor=0.5 * number)
+        dataset["t"] = (2 * np.array(dataset["t"])).astype("i2")
         ds.write(path, dataset)
     for compat in ("equals", "override"):
         with pytest.raises(UnsupportedError, match=r'units="first"'):
             ds.open_many(paths, "time", compat=compat, **WAYS[way])
     found = ds.open_many(paths, "time", units="first", **WAYS[way])
     assert found["t"].attrs["units"] == "K"
-    assert found["t"].values.tolist() == [1, 1.5, 2, 2.5]
+    assert found["t"].values.tolist() == [1, 1.5, 4, 5]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -283,3 +283,20 @@ def test_runs_are_few_and_whole(drawn: Any) -> None:
         if expected.size:
             assert len(starts) <= 1 + int((np.diff(expected) > 1).sum())
             assert are_apart("int8", array.shape, chunks)
+
+
+@pytest.mark.parametrize(
+    ("shape", "chunks", "expected"),
+    [
+        ((2, 3, 8), ((2,), (1, 2), (8,)), True),
+        ((2, 3, 4), ((2,), (1, 2), (4,)), False),
+        ((1, 3, 8), ((1,), (1, 2), (8,)), True),
+        ((2, 16), ((2,), (8, 8)), True),
+        ((1, 12), ((1,), (8, 4)), True),
+        ((2, 12), ((2,), (8, 4)), False),
+        ((3,), ((3,),), True),
+    ],
+)
+def test_chunks_of_booleans_that_share_no_byte(shape: Any, chunks: Any, expected: bool) -> None:
+    assert are_apart("bool", shape, chunks) is expected
+    assert are_apart("int8", shape, chunks)

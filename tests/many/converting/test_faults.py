@@ -17,10 +17,11 @@ import pytest
 
 import ds_format
 from ds_format import convert, convert_many
-from ds_format.errors import DsError, UnsupportedError
+from ds_format.errors import DsError, IntegrityError, UnsupportedError
 from ds_format.many.converting import processes, task
 from ds_format.many.converting.running import RunOptions, run
 from ds_format.many.converting.workspace import ConversionJournal
+from ds_format.views.subset import open_subset
 
 from .conftest import Make, dataset, names
 from .faulty import Faulty
@@ -375,3 +376,34 @@ def test_a_cause_does_not_repeat_a_name_of_two_lines(make: Make) -> None:
     [record] = convert_many("in", "out")
     assert record.cause is not None
     assert record.cause.startswith("no NetCDF file")
+
+
+def small(x: Any = (1.0, 2.0), dim: str = "t", a: int = 1, without: str = "", **attributes: Any) -> dict[str, Any]:
+    """Return a dataset with a variable, one without data, and an attribute."""
+    meta: dict[str, Any] = {"x": {".dims": [dim], **attributes}, "n": {}, ".": {"a": a}}
+    dataset = {"x": list(x), "n": None, ".": {key: entry for key, entry in meta.items() if key != without}}
+    return {key: data for key, data in dataset.items() if key != without}
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no variable": (small(without="x"), 'variable "x": it is not there when the file is read back'),
+    "no variable without data": (small(units="m", without="n"), 'variable "n": it is not there when'),
+    "no attribute": (small(), 'variable "x": attribute "units" is not there when the file is read back'),
+    "another attribute": (small(units="K"), "variable \"x\": attribute \"units\": read back 'K', expected 'm'"),
+    "another attribute of the dataset": (small(units="m", a=2), r'b\.ds: attribute "a": read back 2, expected 1'),
+    "another shape": (small([1.0], units="m"), r'variable "x": \.size: read back \[1\], expected \[2\]'),
+    "another type": (small([1, 2], units="m"), r'variable "x": \.type: read back int64, expected float64'),
+    "other dimensions": (small(dim="k", units="m"), r"variable \"x\": \.dims: read back \['k'\], expected \['t'\]"),
+    "another value": (small([1.0, 3.0], units="m"), 'variable "x": value 1 differs when the file is read back'),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_file_that_is_not_what_was_written_is_found(fault: str, folder: Path) -> None:
+    written, message = WRONG[fault]
+    ds_format.write("a.ds", small(units="m"))
+    ds_format.write("b.ds", written)
+    with open_subset("a.ds") as part:
+        with pytest.raises(IntegrityError, match=message):
+            task.compare(part, "b.ds")
+        task.compare(part, "a.ds")

@@ -115,6 +115,14 @@ def test_parts_and_options(make: Make) -> None:
     assert not os.path.exists("other")
 
 
+def test_julian_dates_in_other_units_are_verified(folder: Path) -> None:
+    os.mkdir("in")
+    ds_format.write("in/a.ds", {"t": [0.0, 36.0], ".": {"t": {".dims": ["t"], "units": "hours since 2000-01-01"}}})
+    (record,) = convert_many("in", "out", to="nc", jd=True, time_units="days since 1999-12-31", verify=True)
+    assert (record.status, record.cause) == ("converted", None)
+    assert ds_format.read("out/a.nc")["t"].tolist() == [1, 2.5]
+
+
 @pytest.mark.parametrize("to", [suffix for suffix in SUFFIXES if suffix != ".ds"])
 def test_other_formats(to: str, folder: Path) -> None:
     os.mkdir("in")
