@@ -18,6 +18,7 @@ from ds_format.cli import main, pst
 from ds_format.cli.select_ import WIDEN
 from ds_format.drivers import BUILT_IN
 from ds_format.drivers.hdf5 import sink as hdf5_sink
+from ds_format.drivers.library import plan
 
 from .formats import rows
 
@@ -33,7 +34,7 @@ def test_what_is_said_of_types_elsewhere_follows_the_table() -> None:
     """A type that is added to the table is missing in none of these; the walk in CONTRIBUTING.md names them."""
     sized = {name: row for name, row in TYPES.items() if not row.is_string}
     assert pst._NARROW.keys() == NARROW
-    assert hdf5_sink.WIDER.keys() == {name for name, row in sized.items() if row.size <= hdf5_sink.SMALL}
+    assert hdf5_sink.WIDER.keys() == {name for name, row in sized.items() if row.size <= plan.SMALL}
     for narrow, wide in WIDER.items():
         for text in (WIDEN.about, ds.write.__doc__, create_sink.__doc__):
             assert f"rite {narrow} as {wide}" in str(text).replace("writes", "write")

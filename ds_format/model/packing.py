@@ -158,7 +158,9 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
 
 
 def unpack_decimal(values: Any, attrs: Mapping[str, Any]) -> Any:
-    """Return unpacked numbers that are the nearest ones to their decimals, if scale and offset have few decimals.
+    """Return unpacked numbers: those of integers are the nearest ones to their decimals.
+
+    They are if scale and offset have few decimals.
 
     Parameters
     ----------
@@ -176,7 +178,8 @@ def unpack_decimal(values: Any, attrs: Mapping[str, Any]) -> Any:
     out = unpack(values, attrs)
     given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs and _is_number(attrs[name])]
     decimals = max(map(_decimals, given), default=0)
-    return out if decimals > MOST_DECIMALS or out.dtype.kind != "f" else out.round(decimals)
+    is_decimal = np.ma.getdata(values).dtype.kind in "iu" and decimals <= MOST_DECIMALS
+    return out.round(decimals) if is_decimal and out.dtype.kind == "f" else out
 
 
 def _decimals(number: Any) -> int:

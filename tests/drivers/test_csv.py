@@ -367,6 +367,12 @@ def test_packed_numbers_have_the_decimals_of_their_scale(tmp_path: Path) -> None
         ]
 
 
+def test_packed_floats_have_all_their_digits(tmp_path: Path) -> None:
+    entry = {".dims": ["i"], ".netcdf": {"packed": True}, "scale_factor": 0.1}
+    ds.write(tmp_path / "a.csv", {"x": np.array([2629.33]), ".": {"x": entry}})
+    assert ds.read(tmp_path / "a.csv")["x"].tolist() == [2629.33 * 0.1]
+
+
 def test_a_scale_that_is_a_quotient_rounds_nothing(tmp_path: Path) -> None:
     entry = {".dims": ["i"], ".netcdf": {"packed": True}, "scale_factor": 1 / 3}
     ds.write(tmp_path / "a.csv", {"x": np.arange(100, dtype="i2"), ".": {"x": entry}})

@@ -96,8 +96,9 @@ def test_tables() -> None:
     assert ds.dumps(table, format="csv") == b"x,y\r\n1,a\r\n2,\r\n"
     assert ds.dumps(table, format="tsv") == ds.dumps(table, format="csv", delimiter="\t") == b"x\ty\r\n1\ta\r\n2\t\r\n"
     assert ds.loads(b"x\ty\r\n1\ta\r\n2\t\r\n", format="tsv")["y"].tolist() == ["a", None]
-    with pytest.raises(DriverError, match="delimiter: found ';', expected a comma or a tab"):
-        ds.dumps(table, format="csv", delimiter=";")
+    assert ds.dumps(table, format="csv", delimiter=";") == b"x;y\r\n1;a\r\n2;\r\n"
+    with pytest.raises(DriverError, match="delimiter: found ';;', expected one character of ASCII"):
+        ds.dumps(table, format="csv", delimiter=";;")
 
 
 @pytest.mark.parametrize("buffer", BUFFERS)

@@ -216,7 +216,9 @@ def test_what_is_made_of_outputs(make: Make) -> None:
     make("in/a.nc")
     convert_many("in", "in")
     Path("in/a.nc").unlink()
-    assert [(one.input, one.output) for one in convert_many("in", "in", to="csv")] == [("in/a.ds", "in/a.csv")]
+    with pytest.warns(ds_format.LossWarning, match="scalars"):
+        done = convert_many("in", "in", to="csv")
+    assert [(one.input, one.output) for one in done] == [("in/a.ds", "in/a.csv")]
 
 
 KINDS: dict[str, tuple[str, Any]] = {
