@@ -223,7 +223,8 @@ def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bar, which is gone in the end, and messages on lines of their own."""
     Path("archive/bad.nc").write_text("no NetCDF")
     ours, theirs = pty.openpty()
-    code = "import sys; from ds_format.cli import main, progress; progress.DELAY = progress._INTERVAL = 0.0; sys.exit(main())"
+    soon = "progress.DELAY = progress._INTERVAL = 0.0"
+    code = f"import sys; from ds_format.cli import main, progress; {soon}; sys.exit(main())"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     words = ["convert", "archive", "out", "jobs:", "2"]
     with subprocess.Popen([sys.executable, "-c", code, *words], stderr=theirs, env=environment) as process:

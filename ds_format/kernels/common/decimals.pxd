@@ -6,7 +6,15 @@ such float, only integers of 53 bits and powers up to 22 are decided, whose quot
 left to Python.
 """
 
+from cpython.mem cimport PyMem_Free
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport strlen
+
+from .output cimport Output, put_bytes
+
+cdef extern from "Python.h":
+    int Py_DTSF_ADD_DOT_0
+    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* kind) except NULL
 
 cdef extern from *:
     """
@@ -189,3 +197,12 @@ cdef extern from *:
     uint8_t* put_integer "ds_put_integer"(uint8_t* out, int64_t value) noexcept nogil
     uint8_t* put_digits "ds_put_digits"(uint8_t* out, uint64_t digits, int exponent) noexcept nogil
     uint8_t* put_number "ds_put_number"(uint8_t* out, double value, bint is_single) noexcept nogil
+
+
+cdef inline int put_by_python(Output* output, double value) except -1:
+    """Append a finite number, as Python's repr spells it."""
+    cdef char* digits = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+    try:
+        return put_bytes(output, digits, strlen(digits))
+    finally:
+        PyMem_Free(digits)

@@ -405,7 +405,7 @@ cdef class Values:
         return PyUnicode_DecodeUTF8(<const char*> text.data, text.size, b"surrogateescape")
 
     cdef object _hidden(self, Known* k, int which, Type type_, const Space* space, const uint8_t* p):
-        """Return the value of an attribute by which netCDF-4 stores dimensions; None: it does not have its usual form."""
+        """Return the value of an attribute by which netCDF-4 stores dimensions; None if its form is unusual."""
         cdef Bytes axis
         cdef tuple found
         cdef uint64_t i, j

@@ -7,13 +7,12 @@ possible, or equal to that of `json.dumps`; see `Output.like_python`.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE
-from cpython.mem cimport PyMem_Free, PyMem_RawFree
+from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
 from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport strlen
 
-from ..common.decimals cimport put_integer, put_number
+from ..common.decimals cimport put_by_python, put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
 from ..common.utf8 cimport utf8_size
 from .loop cimport scan_from, scan_object, take_mark
@@ -185,8 +184,6 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
     int PyUnicode_KIND(object text) noexcept
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
-    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* kind) except NULL
-    int Py_DTSF_ADD_DOT_0
 
 cdef enum:
     NUMBER = 32    # maximum bytes of a number, with a comma
@@ -255,7 +252,6 @@ cdef int _put_integer(Output* output, object value) except -1:
 
 cdef int _put_float(Output* output, double value) except -1:
     cdef uint8_t* end
-    cdef char* digits
     if not isfinite(value):
         return _put_constant(output, value)
     grow(output, NUMBER)
@@ -263,11 +259,7 @@ cdef int _put_float(Output* output, double value) except -1:
     if end != NULL:
         output.size = end - output.data
         return 0
-    digits = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-    try:
-        return put_bytes(output, digits, strlen(digits))
-    finally:
-        PyMem_Free(digits)
+    return put_by_python(output, value)
 
 
 cdef int _put_constant(Output* output, double value) except -1:

@@ -5,20 +5,18 @@ Cells are quoted where RFC 4180 requires it. Numbers have the fewest digits that
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_RawFree
+from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memset, strlen
+from libc.string cimport memset
 
-from ..common.decimals cimport put_digits, put_integer, put_number
+from ..common.decimals cimport put_by_python, put_digits, put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
 
 cnp.import_array()
 
 cdef extern from "Python.h":
-    int Py_DTSF_ADD_DOT_0
-    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* kind) except NULL
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
@@ -110,7 +108,6 @@ cdef int _put(Output* out, cnp.ndarray values, Py_ssize_t i, const uint8_t* spec
 cdef int _put_real(Output* out, double value, bint is_single) except -1:
     """Append a number with the fewest digits, as Python spells it. There is room for one."""
     cdef uint8_t* end
-    cdef char* spelt
     if isnan(value):
         return put_bytes(out, "nan", 3)
     if isinf(value):
@@ -126,11 +123,7 @@ cdef int _put_real(Output* out, double value, bint is_single) except -1:
     if end != NULL:
         out.size = end - out.data
         return 0
-    spelt = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-    try:
-        return put_bytes(out, spelt, strlen(spelt))
-    finally:
-        PyMem_Free(spelt)
+    return put_by_python(out, value)
 
 
 cdef int _put_text(Output* out, object text, const uint8_t* special) except -1:

@@ -53,12 +53,26 @@ cdef inline bint _is_word(const uint8_t* p, const uint8_t* end, const char* word
     return True
 
 
+cdef inline int _take_digits(const uint8_t** at, const uint8_t* end, uint64_t* digits, int* n) noexcept nogil:
+    """Step over digits, append them to a number until it has `DIGITS`, and return how many there are.
+
+    `n` counts them from the first one that is not 0.
+    """
+    cdef const uint8_t* p = at[0]
+    while p < end and _is_digit(p[0]):
+        n[0] += n[0] > 0 or p[0] != c"0"
+        if n[0] <= DIGITS:
+            digits[0] = 10 * digits[0] + (p[0] - 48)
+        p += 1
+    at[0], end = p, at[0]
+    return <int> (p - end)
+
+
 cdef inline void parse(const uint8_t* p, const uint8_t* end, Number* number) noexcept nogil:
     """Parse a cell that is not empty."""
     cdef bint is_negative = False, is_real = False
     cdef uint64_t digits = 0
-    cdef int n = 0, exponent = 0, shown = 0, power = 0, sign = 1
-    cdef const uint8_t* start
+    cdef int n = 0, exponent, shown, places, power = 0, sign = 1
     number.kind = TEXT
     while p < end and _is_blank(p[0]):
         p += 1
@@ -67,28 +81,14 @@ cdef inline void parse(const uint8_t* p, const uint8_t* end, Number* number) noe
     if p < end and (p[0] == c"-" or p[0] == c"+"):
         is_negative = p[0] == c"-"
         p += 1
-    start = p
-    while p < end and _is_digit(p[0]):
-        if n or p[0] != c"0":
-            n += n <= DIGITS
-            if n <= DIGITS:
-                digits = 10 * digits + (p[0] - 48)
-            else:
-                exponent += exponent < 1000000
-        p += 1
-    shown = p > start
+    shown = _take_digits(&p, end, &digits, &n)
+    exponent = max(n - DIGITS, 0)
     if p < end and p[0] == c".":
         is_real = True
         p += 1
-        start = p
-        while p < end and _is_digit(p[0]):
-            if n or p[0] != c"0":
-                n += n <= DIGITS
-            if n <= DIGITS:
-                digits = 10 * digits + (p[0] - 48)
-                exponent -= exponent > -1000000
-            p += 1
-        shown |= p > start
+        places = _take_digits(&p, end, &digits, &n)
+        shown += places
+        exponent = max(n - DIGITS, 0) - places
     if not shown:
         if _is_word(p, end, "nan", 3):
             number.real = NAN
