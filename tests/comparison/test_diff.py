@@ -202,7 +202,7 @@ def test_two_ds_files_differ_as_their_datasets() -> None:
     given = {"i": np.arange(n), "t": np.ma.MaskedArray(np.arange(n, dtype="i2"), np.arange(n) % 3 == 1)}
     a: dict[str, Any] = {**given, "flag": np.arange(n) % 2 == 0, "name": np.array(["a", "b"] * n, object), "none": None}
     a["."] = {name: {".dims": [f"n_{name}"]} for name in a if name != "none"}
-    b = {name: data if data is None else data.copy() for name, data in a.items()}
+    b: dict[str, Any] = {name: data if data is None else data.copy() for name, data in a.items()}
     b["i"][-1], b["t"][-1], b["flag"][-1], b["name"][-1] = -1, -1, True, "c"
     for order in ("<", ">"):
         for path, one in (("a.ds", a), ("b.ds", b)):

@@ -173,7 +173,12 @@ def test_large_numbers_are_copied_from_file_to_file(tmp_path: Path, monkeypatch:
         ds.write(path, {"x": row, "i": row.astype("i2"), ".": {"x": {".dims": ["t"]}, "i": {".dims": ["t"]}}})
     copied: list[str] = []
     copy = DsSink.copy
-    monkeypatch.setattr(DsSink, "copy", lambda self, name, *rest: (copied.append(name), copy(self, name, *rest)))
+
+    def noted(self: DsSink, name: str, *given: Any) -> None:
+        copied.append(name)
+        copy(self, name, *given)
+
+    monkeypatch.setattr(DsSink, "copy", noted)
     ds.merge_files("t", paths, tmp_path / "all.ds")
     found = ds.read(tmp_path / "all.ds")
     assert copied == ["x", "i"]
