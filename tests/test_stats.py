@@ -78,6 +78,7 @@ def test_infinite_values() -> None:
     assert (found.min, found.max, found.mean, found.median) == (1.0, math.inf, math.inf, 2.0)
     assert found.p68 == (pytest.approx(1.32), math.inf)
     assert math.isnan(found.std)
+    assert summarize(lambda: [np.array([-np.inf, 1.0, 2.0])], 0).mean == -math.inf
     found = in_pieces(np.array([np.inf, 1.0, 2.0, -np.inf]))
     assert (found.median, found.p99) == (1.5, (-math.inf, math.inf))
     assert math.isnan(found.mean)

@@ -10,6 +10,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers import base
+from ds_format.drivers.ds.sink import DsSink
 from ds_format.many import merging, pieces
 
 from ..same import same_data, same_dataset
@@ -162,3 +163,24 @@ def test_no_inputs(tmp_path: Path) -> None:
     assert ds.read(tmp_path / "out.ds") == {".": {".": {}}}
     with pytest.raises(FileNotFoundError):
         ds.merge_files("t", [tmp_path / "nope.ds"], tmp_path / "out.ds")
+
+
+def test_large_numbers_are_copied_from_file_to_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 50_000  # so that the files are not held in memory
+    values = np.arange(3.0 * n).reshape(3, n)
+    paths = [tmp_path / f"{i}.ds" for i in range(3)]
+    for path, row in zip(paths, values, strict=True):
+        ds.write(path, {"x": row, "i": row.astype("i2"), ".": {"x": {".dims": ["t"]}, "i": {".dims": ["t"]}}})
+    copied: list[str] = []
+    copy = DsSink.copy
+
+    def noted(self: DsSink, name: str, *given: Any) -> None:
+        copied.append(name)
+        copy(self, name, *given)
+
+    monkeypatch.setattr(DsSink, "copy", noted)
+    ds.merge_files("t", paths, tmp_path / "all.ds")
+    found = ds.read(tmp_path / "all.ds")
+    assert copied == ["x", "i"]
+    assert found["x"].tolist() == values.ravel().tolist()
+    assert found["i"].tolist() == values.ravel().astype("i2").tolist()
