@@ -27,7 +27,11 @@ INTERNAL = [
     *("Document", "Where", "query.Where", "ds_format.base.modes.use", "ds_format.binpickle.inspection.FileInfo"),
     *("ds_format.binpickle.machine.outline.Node", "ds_format.zds.faults.Finding", "numpy.int64"),
     *("ds_format.body.Address", "ds_format.body.body.Body"),
-    *("ds_format.zds.store_access.WritableStore", "ds_format.zds.training.Batches"),
+    *(
+        "ds_format.zds.changes.OpenOptions",
+        "ds_format.zds.store_access.WritableStore",
+        "ds_format.zds.training.Batches",
+    ),
     *("Address", "Input", "NetCDFOptions", "ds_format.api.options.Writable", "ds_format.views.subset.FileObject"),
     *(f"ds_format.api.options.{name}" for name in vars(options) if name.endswith("Options")),
 ]
