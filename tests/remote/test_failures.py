@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import os
 import re
 import shutil
@@ -216,6 +217,19 @@ def test_headers_that_are_none(headers: dict[str, str], status: int, files: dict
     server = serve(files, behaviour)
     with warnings.catch_warnings(action="ignore"), ds.remote(timeout=1), contextlib.suppress(OSError, ds.DsError):
         np.testing.assert_array_equal(read(server, "small.ds"), GRID[0, :10])  # any other error fails the test
+
+
+def test_what_urllib3_refuses_is_closed_at_once(files: dict[str, bytes], serve: Serve) -> None:
+    """Otherwise the collector closes it, and warns wherever it runs."""
+
+    def behaviour(request: behaviours.Request, answer: behaviours.Next) -> behaviours.Answer:
+        return answer(request).having(Connection="close", Content_Length="10, 20")
+
+    server = serve(files, behaviour)
+    gc.collect()
+    with pytest.raises(OSError, match=r"small\.ds"):
+        read(server, "small.ds")
+    gc.collect()  # pytest makes an error of the warning
 
 
 def test_a_handle_notices_a_new_version(files: dict[str, bytes], serve: Serve) -> None:

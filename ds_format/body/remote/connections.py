@@ -111,7 +111,24 @@ class _Response(http.client.HTTPResponse):
 class _Connection:
     """Common base of all classes of connections."""
 
-    response_class = _Response
+    _begun: _Response | None = None
+    """The response whose head is being read."""
+
+    def response_class(self, *args: Any, **options: Any) -> _Response:
+        """Return a response; http.client calls this."""
+        self._begun = _Response(*args, **options)
+        return self._begun
+
+    def getresponse(self) -> Any:
+        """Return the response. If urllib3 refuses its head, close the socket, which would wait for the collector."""
+        try:
+            return super().getresponse()  # type: ignore[misc]
+        except BaseException:
+            if self._begun is not None:
+                self._begun.close()
+            raise
+        finally:
+            self._begun = None
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> None:
         """Send a request."""
