@@ -28,6 +28,7 @@ INDEX = "index"
 """The dimension of a frame whose index has no name."""
 SECONDS = 86400
 """In a day."""
+NO_TIME = np.datetime64("NaT", "us")
 JULIAN = {"units": JD_UNITS, "calendar": JD_CALENDAR}
 
 
@@ -102,7 +103,7 @@ def _column(pandas: Any, key: str, array: Any, entry: Mapping[str, Any]) -> Any:
     except DsError as error:
         raise error.at(variable=unescape(key))
     if times is not None:
-        times[np.ma.getmaskarray(array)] = np.datetime64("NaT")
+        times[np.ma.getmaskarray(array)] = NO_TIME
         return times
     data = _as_text(data) if data.dtype.kind == "O" else data.astype(data.dtype.newbyteorder("="), copy=False)
     if not np.any(mask):
@@ -136,7 +137,7 @@ def _timestamps(data: Any, attributes: Mapping[str, Any]) -> Any:
         return None
     ticks = (days - UNIX_EPOCH) * SECONDS * round(1 / MICROSECOND) + np.rint(seconds / MICROSECOND).astype(np.int64)
     times = ticks.astype("datetime64[us]")
-    times[~present] = np.datetime64("NaT")
+    times[~present] = NO_TIME
     return times
 
 
