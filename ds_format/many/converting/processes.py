@@ -67,6 +67,9 @@ class Crew:
         self._is_local = settings.place is None and all(isinstance(source, str) for source in sources)
         self._workers: list[Worker] = []
         self._suspects: set[int] = set()
+        """Orders of processes that died."""
+        self._spared: set[int] = set()
+        """Those of processes that died before they began with them."""
         self._untaken: list[Outcome] = []
 
     def run(self) -> None:
@@ -118,10 +121,14 @@ class Crew:
         left, status = list(worker.left.values()), worker.close()
         if not worker.is_ready:
             raise DsError(f"a process that was to convert files ended at its start, with status {status}")
-        if len(left) == 1 and left[0].number in self._suspects:
+        numbers = {order.number for order in left}
+        if not worker.has_begun and not numbers & self._spared:  # it was killed while it waited: no file is to blame
+            self._spared |= numbers
+            self._batches.extendleft([left] if left else [])
+        elif len(left) == 1 and left[0].number in self._suspects:
             self._untaken.append(Outcome(left[0].number, _cause_of_end(status)))
         else:
-            self._suspects.update(order.number for order in left)
+            self._suspects |= numbers
             self._batches.extendleft([order] for order in reversed(left))
 
     def _stop(self) -> None:
@@ -153,12 +160,14 @@ class Worker(Opened):
         Bytes of the current source that are done.
     is_ready : bool
         Whether the process has started successfully.
+    has_begun : bool
+        Whether it has begun with the orders.
     """
 
     def __init__(self, settings: Settings, *, forks: bool):
         self.left: dict[int, FileOrder] = {}
         self.current = 0.0
-        self.is_ready = False
+        self.is_ready = self.has_begun = False
         self._unsent: tuple[Any, ...] = ()
         self.connection, theirs = multiprocessing.Pipe()
         with theirs:
@@ -181,7 +190,7 @@ class Worker(Opened):
         DsError
             If the settings, or an option of an address, cannot be sent.
         """
-        self.left = {order.number: order for order in batch}
+        self.left, self.has_begun = {order.number: order for order in batch}, False
         messages, self._unsent = (*self._unsent, batch), ()
         try:
             for message in messages:
@@ -199,8 +208,10 @@ class Worker(Opened):
         EOFError, OSError
             If the process has ended.
         """
-        outcomes, self.current = self.connection.recv()
+        outcomes, current = self.connection.recv()
         self.is_ready = True
+        if current is not None:
+            self.current, self.has_begun = current, True
         for outcome in outcomes:
             del self.left[outcome.number]
         return outcomes  # type: ignore[no-any-return]
@@ -282,7 +293,7 @@ def serve(connection: Connection, settings: Settings, *, is_copy: bool = False) 
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-        _send(connection, [], 0.0)
+        _send(connection, [], None)
         while True:
             _carry_out(connection.recv(), settings, connection)
     except (EOFError, ConnectionError, Stopped):
@@ -299,6 +310,7 @@ def _descriptors() -> Iterable[int]:
 
 def _carry_out(orders: Batch, settings: Settings, connection: Connection) -> None:
     """Convert files, and send outcomes and progress at intervals."""
+    _send(connection, [], 0.0)
     due = monotonic() + INTERVAL
 
     def report(current: float) -> None:
@@ -311,7 +323,7 @@ def _carry_out(orders: Batch, settings: Settings, connection: Connection) -> Non
         _send(connection, outcomes, 0.0)
 
 
-def _send(connection: Connection, outcomes: list[Outcome], current: float) -> None:
-    """Send a message, which a signal does not interrupt."""
+def _send(connection: Connection, outcomes: list[Outcome], current: float | None) -> None:
+    """Send a message, which a signal does not interrupt. `current` is None before there are orders."""
     with _undisturbed():
         connection.send((outcomes, current))

@@ -220,6 +220,25 @@ def test_a_killed_worker_is_replaced(make: Make) -> None:
     assert names("out") == [f"{i}.ds" for i in range(5)]
 
 
+def test_a_file_is_not_blamed_for_a_process_that_did_not_begin_with_it(make: Make) -> None:
+    make(*(f"in/{i}.ds" for i in range(5)), "in/slow.ds")
+    process = start("in", "out", "jobs:", "2", slow=True)
+    wait_for("out/[0-4].ds", 5)
+    wait_for(BEGUN)
+    [begun] = [int(path.name.rpartition("-")[2]) for path in Path().glob(BEGUN)]
+    [idle] = processes_of(process.pid) - {process.pid, begun}
+    os.kill(idle, signal.SIGSTOP)
+    os.kill(begun, signal.SIGKILL)
+    time.sleep(1)  # the order goes to the process that is stopped
+    os.kill(idle, signal.SIGKILL)
+    wait_for(BEGUN, 2)
+    for pid in processes_of(process.pid) - {process.pid}:
+        os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "ds convert: in/slow.ds: the process that converted it was killed by signal 9 (SIGKILL)\n" in err
+
+
 def test_two_runs_into_one_folder(make: Make) -> None:
     make("in/a.ds", "in/slow.ds")
     process = start("in", "out", slow=True)
