@@ -63,7 +63,10 @@ def test_a_room_is_the_folder_next_to_a_module() -> None:
 
 
 @pytest.mark.slow
-def test_survivors_are_those_that_no_test_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_survivors_are_those_that_no_test_finds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)  # options of this package's tests
     top = tmp_path / "clone"
     for path, text in {
         "ds_format/__init__.py": "",

@@ -58,13 +58,18 @@ def _others() -> list[tuple[str, Callable[[str], Any], Callable[[Any], Data], Ca
     if importlib.util.find_spec("pandas"):
         pandas = importlib.import_module("pandas")
 
+        def read_frame(path: str) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # newer versions always read the nearest numbers
+                return pandas.read_csv(path, float_precision="round_trip")
+
         def frame(data: Data) -> Any:
             return pandas.DataFrame({
                 name: data[name].filled(np.nan) if name == "rain" else data[name] for name in data if name != "."
             })
 
         found.append((
-            PANDAS, partial(pandas.read_csv, float_precision="round_trip"), _of_frame,
+            PANDAS, read_frame, _of_frame,
             lambda data: partial(frame(data).to_csv, index=False),
         ))  # fmt: skip
     if importlib.util.find_spec("pyarrow"):
