@@ -85,8 +85,8 @@ def loads(
         The format, whatever the content: a name such as "netcdf", or a suffix such as "csv". Text formats need it,
         except JSON.
     **options
-        `range_`, `at`, `between`, `full`, `jd`, `unpack`, `strings`, `skip_unsupported` and `verify` of
-        `ds_format.read`.
+        `range_`, `at`, `between`, `full`, `jd`, `unpack`, `strings`, `skip_unsupported`, `verify`, and the
+        options for CSV files of `ds_format.read`.
 
     Returns
     -------

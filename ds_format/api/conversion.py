@@ -18,7 +18,7 @@ from ..views.subset import Input, Path, Subset, item_size, memory_size, open_sub
 from .creation import created
 
 if TYPE_CHECKING:
-    from .options import ConvertOptions, Writable
+    from .options import ConvertOptions, TableReadOptions, Writable
 
 SMALL_SIZE = 1 << 20
 """Bytes of all values in memory, up to which formats that can do so write a file in one step."""
@@ -38,6 +38,7 @@ def convert(
     progress: Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
+    reading: TableReadOptions | None = None,
     **options: Unpack[ConvertOptions],
 ) -> None:
     """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
@@ -64,6 +65,8 @@ def convert(
         Options for addresses, as for `ds_format.read` and `ds_format.write`.
     store : object, optional
         The store that has the source, as for `ds_format.read`.
+    reading : dict, optional
+        Options of `ds_format.read` for CSV files, if the source is one, as `{"decimal": ","}`.
     **options
         Options of the target's format; see `ds_format.write`.
 
@@ -85,7 +88,7 @@ def convert(
     """
     selection = Selection(variables, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
     where, target = drivers.located(source, storage_options, store), drivers.located(target, storage_options)
-    convert_selection(where, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
+    convert_selection(where, target, selection, skip_unsupported, progress, reading, **options)
 
 
 class Output(NamedTuple):
@@ -124,15 +127,16 @@ def convert_selection(
     selection: Selection,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
+    reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> None:
     """Convert a part of a file. Parameters and errors are those of `convert`."""
     output, body = Output.of(target, options), None
-    if selection.is_everything:
+    if selection.is_everything and not reading:
         is_done, body = convert_small(source, output, progress)
         if is_done:
             return
-    with open_subset(source, selection, skip_unsupported=skip_unsupported, body=body) as part:
+    with open_subset(source, selection, skip_unsupported=skip_unsupported, body=body, reading=reading) as part:
         write_subset(part, output, progress)
 
 

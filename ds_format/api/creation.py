@@ -78,6 +78,8 @@ def create_sink(
     known = drivers.find_output(path, options) if known is None else known
     given = drivers.creation_options(known, path, options)
     how = {name: given.pop(name) for name in CODED if name in given}
+    if given.get("excel"):
+        how["excel"] = given.get("decimal", ".")
     try:
         coding = Coding(meta, known, whole, **how)
     except DsError as error:
@@ -101,6 +103,9 @@ class Coding:
         even if the part does not include it.
     times, time_units, calendar, widen : str or bool, optional
         As `create_sink`.
+    excel : str, optional
+        The character before fractions of seconds in times that Excel takes for times. They are text unless there are
+        `time_units` or a `calendar`.
 
     Attributes
     ----------
@@ -127,6 +132,7 @@ class Coding:
         time_units: str | None = None,
         calendar: str | None = None,
         widen: bool | None = None,
+        excel: str | None = None,
     ):
         self.meta = meta
         self.steps: dict[str, list[Callable[[Any], Any]]] = {}
@@ -138,7 +144,8 @@ class Coding:
                     self._add(key, packing.unpacked_meta(entry), partial(unpack, attrs=entry))
         if times is not None:
             check_times(times, time_units, calendar)
-            self._write_as_text(whole or {})
+        if times is not None or (excel and time_units is None and calendar is None):
+            self._write_as_text(whole or {}, str.maketrans("T.", f" {excel}") if excel else {})
         else:
             self._write_as_numbers(format, time_units or JD_UNITS, calendar or JD_CALENDAR)
         if widen:
@@ -193,7 +200,7 @@ class Coding:
             entry.pop(".time", None)
             self._add(key, {**entry, ".type": "float64"}, partial(_counted, units=units, calendar=calendar))
 
-    def _write_as_text(self, whole: Entries) -> None:
+    def _write_as_text(self, whole: Entries, marks: Mapping[int, int]) -> None:
         julian = self._julian()
         parents = with_parents({**whole, **self.meta})
         for key, entry in list(self.meta.items()):
@@ -218,7 +225,7 @@ class Coding:
             stored[".type"] = "unicode"
             if ds_type.code[0] == "f":
                 stored[".missing"] = True  # NaN is no time
-            self._add(key, stored, partial(_iso, units=units, calendar=calendar))
+            self._add(key, stored, partial(_iso, units=units, calendar=calendar, marks=marks))
 
     def _widen(self) -> None:
         for key, entry in self.meta.items():
@@ -265,10 +272,13 @@ def _widened(value: Any, dtype: np.dtype[Any]) -> Any:
     return value.astype(dtype) if isinstance(value, (np.floating, np.ndarray)) and value.dtype.kind == "f" else value
 
 
-def _iso(block: Any, units: Any, calendar: Any) -> Any:
-    """Return times as text; missing values and NaN are masked."""
+def _iso(block: Any, units: Any, calendar: Any, marks: Mapping[int, int]) -> Any:
+    """Return times as text, with other characters for some; missing values and NaN are masked."""
     array = as_array(block)
     texts = to_iso(array.reshape(-1), units, calendar, fractions=True)
+    if marks:
+        data = np.ma.getdata(texts)
+        data[:] = [text.translate(marks) for text in data]
     return texts.reshape(array.shape)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import Input, Path, Subset
-    from .options import NetCDFOptions, WriteOptions
+    from .options import NetCDFOptions, TableReadOptions, WriteOptions
 
 
 def read(
@@ -42,6 +42,7 @@ def read(
     format: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
+    **table: Unpack[TableReadOptions],
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
@@ -96,6 +97,11 @@ def read(
     store : object, optional
         The store that has the file, if `filename` is a path in one: a store of obstore, or of another library with its
         method `get`, or a file system of fsspec.
+    **table
+        Options for CSV files. `decimal`: the character before decimals, "." or ",". `delimiter`: the character between
+        cells; by default ",", ";" or a tab is found in the line of names. `comments`: the character at the start of
+        lines that are skipped, as "#"; by default no line is skipped. `skip`: the number of lines before the names that
+        are skipped. `units`: whether the line below the names has units, which become attributes.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def read(
         If the file cannot be read.
     DriverError
         If the suffix is unknown and the content is not recognised, or if `format` does not exist. If `strings` is
-        "numpy" and NumPy is older than 2.0.
+        "numpy" and NumPy is older than 2.0. If the format does not have an option, or its value is invalid.
     FormatError
         If the file is damaged. The message names the file, the variable and the field.
     IntegrityError
@@ -137,7 +143,7 @@ def read(
         filename = drivers.located(filename, storage_options, store)
     known = None if format is None else drivers.of_format(format)
     body = None
-    if not (sel or range_ or at or between or mmap or jd or verify):
+    if not (sel or range_ or at or between or mmap or jd or verify or table):
         driver = drivers.of_existing(filename) if known is None else drivers.load(known)
         if driver.read is not None:
             keys = None if variables is None else keys_of(variables)
@@ -158,7 +164,7 @@ def read(
     options["verify"] = verify
     _, opened, selection = _views()
     part = selection(variables, sel, range_, at, between, jd)
-    with opened(filename, part, format=known, body=body, **options) as subset:
+    with opened(filename, part, format=known, body=body, reading=table, **options) as subset:
         if verify and getattr(subset.source, "sums", ()) is None:
             warnings.warn(on_one_line(f"{subset.path}: no checksum"), stacklevel=2)
         return _whole(subset, full)
@@ -224,12 +230,13 @@ def open(
     format: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
+    **table: Unpack[TableReadOptions],
 ) -> File:
     """Open a file. Only its header is read; variables are read when you index them.
 
     Parameters
     ----------
-    filename, unpack, mmap, strings, skip_unsupported, format, storage_options, store
+    filename, unpack, mmap, strings, skip_unsupported, format, storage_options, store, **table
         As `ds_format.read`.
 
     Returns
@@ -262,6 +269,7 @@ def open(
         skip_unsupported=skip_unsupported,
         structured=True,
         format=None if format is None else drivers.of_format(format),
+        reading=table,
     )
     return file(source)
 

@@ -9,7 +9,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict
 
 
-class ReadOptions(TypedDict, total=False):
+class TableOptions(TypedDict, total=False):
+    """The form of a CSV file, for reading and writing."""
+
+    decimal: Literal[".", ","]
+    """The character before decimals."""
+    delimiter: str
+    units: bool
+    """Whether the second line has units."""
+
+
+class TableReadOptions(TableOptions, total=False):
+    """Options of reading CSV files."""
+
+    comments: str
+    """The character at the start of lines that are skipped."""
+    skip: int
+    """Lines before the names that are skipped."""
+
+
+class ReadOptions(TableReadOptions, total=False):
     """Options of `ds_format.loads`, which are those of `ds_format.read`."""
 
     range_: Mapping[str, Any] | None
@@ -57,7 +76,7 @@ class TimeOptions(TypedDict, total=False):
     calendar: str | None
 
 
-class FormatOptions(TypedDict, total=False):
+class FormatOptions(TableOptions, total=False):
     """Options that only some formats have."""
 
     times: Literal["iso"]
@@ -65,7 +84,7 @@ class FormatOptions(TypedDict, total=False):
     checksum: bool
     widen: bool
     """For ds and NetCDF files."""
-    delimiter: str
+    excel: bool
     scalars: bool
     """Both for CSV files."""
     mappable: bool

@@ -85,6 +85,12 @@ def write(
             Units and calendar for Julian dates: variables with `.time: true`. Not for ds files.
         times : {"iso"}
             Write all times as text in ISO 8601. For CSV files, samples and documents.
+        decimal, delimiter : str
+            The characters before decimals, "." or ",", and between the cells of a CSV file.
+        excel : bool
+            Write a CSV file for Excel: with a byte order mark, and times as dates that it knows.
+        scalars, units : bool
+            Repeat scalars in all rows of a CSV file, and write the attributes `units` as its second line.
         version : {"1.0", "2.0.1"}
             Version of the ds format.
         checksum : bool

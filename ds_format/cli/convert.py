@@ -19,7 +19,7 @@ from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATU
 from . import pst
 from .arguments import ArgumentError, Command, Option, Request, integer, names, word as text_kind
 from .progress import Lines
-from .select_ import DIM, KEY, SKIP_UNSUPPORTED, STORED, WRITTEN, Matching, matching
+from .select_ import DIM, KEY, READ, SKIP_UNSUPPORTED, STORED, WRITTEN, Matching, matching
 
 _WORD = re.compile(r"([\w-]*)([:=]?)(.*)", re.DOTALL)
 FLAGS = ("dry-run", "fail-fast", "overwrite", "resume", "verify")
@@ -245,6 +245,7 @@ COMMANDS = {
             KEY,
             *WRITTEN,
             *STORED,
+            *READ,
             Option(
                 "report", "Write input, output, status, cause, seconds and bytes of each file as JSON.", "FILE", TEXT
             ),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .. import drivers
@@ -78,6 +79,12 @@ STORED = (
         "NAME",
         _compression,
     ),
+    Option(
+        "decimal",
+        "The character before decimals in a CSV file: a point (the default) or a comma.",
+        ". | ,",
+        choice(".", ","),
+    ),
     Option("delimiter", "The character between the cells of a CSV file, such as ';'.", "TEXT", word(none=False)),
     Option(
         "digits",
@@ -93,6 +100,13 @@ STORED = (
         _ENCODING,
         pairs(_ENCODING, pairs("{ KEY: VALUE... }", lambda _, value: value)),
     ),
+    Option(
+        "excel",
+        "Write a CSV file for Excel: with a byte order mark, and times as dates that it knows. Excel expects the "
+        "decimal of its language.",
+        "true | false",
+        boolean,
+    ),
     Option("level", "Level of compression, from fast to small: for zlib 1 to 9, by default 4.", "N", integer()),
     Option(
         "scalars",
@@ -104,8 +118,28 @@ STORED = (
         "shards", "Lengths of shards, files with many chunks, in a Zarr store.", _CHUNKS, pairs(_CHUNKS, integer(1))
     ),
     Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),
+    Option("units", "Whether the second line of a CSV file has units.", "true | false", boolean),
 )
 """Options of commands that write datasets of other files, about how NetCDF, HDF5, Zarr and CSV store them."""
+
+_READING = "{ KEY: VALUE... }"
+READ = (
+    Option(
+        "comments",
+        "The character at the start of lines of INPUT, a CSV file, that are skipped, such as '#'. By default none are.",
+        "TEXT",
+        word(none=False),
+    ),
+    Option(
+        "reading",
+        "How INPUT, a CSV file, is read: comments, decimal, delimiter, skip, units. Without it, decimal, delimiter and "
+        "units are those of OUTPUT if this is a CSV file, otherwise of INPUT.",
+        _READING,
+        pairs(_READING, lambda _, value: value),
+    ),
+    Option("skip", "Lines of INPUT, a CSV file, that are skipped before the names.", "N", integer(0)),
+)
+"""Options of commands that convert, about how INPUT is read."""
 
 SKIP_UNSUPPORTED = Option(
     "skip-unsupported", "Skip variables with unsupported types with a warning instead of failing."
@@ -145,8 +179,23 @@ def reading(request: Request, **fields: Any) -> Selection:
     return Selection(**{**found, **fields})
 
 
-def writing(request: Request, target: str) -> dict[str, Any]:
+def of_input(request: Request, target: str) -> dict[str, Any]:
+    """Return the options of tables that are for the input: those that the output does not have.
+
+    Raises
+    ------
+    ArgumentError
+        If an option has an invalid form.
+    """
+    found = {name: request.get(name) for name in sorted(drivers.TABLE) if name in request.options}
+    creation = drivers.find(target).creation if found else ()
+    return {name: value for name, value in found.items() if name not in creation}
+
+
+def writing(request: Request, target: str, other: Collection[str] = ()) -> dict[str, Any]:
     """Return the options of creating a file: of times, records and storage, the layout of ds files, checksums.
+
+    `other` has the names of options that are not for it.
 
     Raises
     ------
@@ -156,7 +205,7 @@ def writing(request: Request, target: str) -> dict[str, Any]:
         If no format has the suffix of the target, or the format does not support an option.
     """
     every = (*TIMES, "times", "dim", "key", *(option.name for option in STORED))
-    found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options}
+    found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options and name not in other}
     if found:
         drivers.check_creation(drivers.find(target), target, found, every)
     if request.flag("widen"):
@@ -265,6 +314,8 @@ class Matching(NamedTuple):
     """Whether to include coordinates of the variables, and bounds of coordinates."""
     format: str | None = None
     """Format of the input, whatever its suffix and content."""
+    reading: Mapping[str, Any] = MappingProxyType({})
+    """Options of the format of the input."""
 
     @property
     def jd(self) -> bool:
@@ -285,9 +336,10 @@ class Matching(NamedTuple):
         MissingError
             If no variable exists, or a dimension does not; for any missing variable in strict mode.
         """
-        given = verifying(source) if verify else {} if body is None else {"body": body}
+        given: dict[str, Any] = verifying(source) if verify else {} if body is None else {"body": body}
+        given |= {"skip_unsupported": self.skip_unsupported, "reading": self.reading}
         format = None if self.format is None else drivers.of_format(self.format)
-        with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **given) as whole:
+        with open_subset(source, format=format, **given) as whole:
             entries = lookup.from_metadata(whole.meta).variables
             finder = Changer(path_text(source), Request("", [], {"F": self.fixed}))
             variables = None
@@ -305,7 +357,7 @@ class Matching(NamedTuple):
     def convert(self, source: Location, target: str, progress: Progress | None, **more: Any) -> None:
         """Write the part of a file to another one."""
         output, body = Output.of(target, {**self.options, **more}), None
-        if self.is_everything and self.format is None:
+        if self.is_everything and self.format is None and not self.reading:
             is_done, body = convert_small(source, output, progress)
             if is_done:
                 return
@@ -316,7 +368,7 @@ class Matching(NamedTuple):
         """Return everything that determines the output, except the suffix of the target."""
         fields = self._asdict() | {"selectors": self.selection.selectors(), "jd": self.jd}
         del fields["selection"]
-        return {name: value for name, value in fields.items() if name not in ("coords", "format") or value}
+        return {name: value for name, value in fields.items() if name not in ("coords", "format", "reading") or value}
 
 
 def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping[str, Any]], target: str) -> Matching:
@@ -337,7 +389,8 @@ def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping
     ArgumentError
         If the form of an option differs from the one that its help shows.
     """
-    creation = writing(request, target)
+    given = of_input(request, target)
+    creation = writing(request, target, given)
     indexes = {dim: index(dim, value) for some in pairs for dim, value in some.items()}
     return Matching(
         tuple(variables),
@@ -348,6 +401,7 @@ def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping
         creation,
         request.flag("coords"),
         request.get("format"),
+        {**given, **request.get("reading", {})},
     )
 
 
@@ -406,6 +460,7 @@ COMMANDS = {
             DIM,
             *WRITTEN,
             *STORED,
+            *READ,
             KEY,
         ),
         examples=(
@@ -419,6 +474,14 @@ COMMANDS = {
             ),
             ("One JSON document for each time:", "ds dim: time select input.nc output.zds"),
             ("A table with an unknown suffix:", "ds select table.dat output.ds format: csv"),
+            (
+                "A table with decimal commas, after two other lines:",
+                "ds select table.csv output.ds decimal: , skip: 2",
+            ),
+            (
+                "A table for Excel, with decimal commas:",
+                "ds select table.dat output.csv format: csv excel: true decimal: ,",
+            ),
             ("A compressed file of 4 significant digits:", "ds select input.ds output.nc compression: zlib digits: 4"),
             ("Everything except variables of compound types:", "ds select --skip-unsupported input.nc output.ds"),
         ),

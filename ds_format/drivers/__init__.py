@@ -18,7 +18,7 @@ from ..body import NO_FILE, Address, Location, absolute, path_text, size_of as b
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, UnsupportedError, explained
-from .formats import BUILT_IN, CODED, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
+from .formats import BUILT_IN, CODED, FILE, RECORDS, TABLE, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 
 if TYPE_CHECKING:
     from .base import Metadata, Origin, SmallFiles, Source
@@ -30,6 +30,7 @@ __all__ = [
     "FILE",
     "FORMATS",
     "RECORDS",
+    "TABLE",
     "TEXT_TIMES",
     "TIMES",
     "Driver",
@@ -37,6 +38,7 @@ __all__ = [
     "all_formats",
     "all_suffixes",
     "check_creation",
+    "checked_reading",
     "creation_options",
     "find",
     "find_existing",
@@ -516,9 +518,21 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
     DriverError
         If it does not; the message names the options that it supports.
     """
-    unknown = [name for name in names if name not in format.creation]
+    _check_options(format, path, names, format.creation, known)
+
+
+def checked_reading(format: Format, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of reading if a format supports them; errors as for `check_creation`."""
+    _check_options(format, path, options, format.options, TABLE)
+    return dict(options)
+
+
+def _check_options(
+    format: Format, path: Any, names: Collection[str], supported: frozenset[str], known: Collection[str]
+) -> None:
+    unknown = [name for name in names if name not in supported]
     if unknown:
-        found = sorted(format.creation.intersection(known))
+        found = sorted(supported.intersection(known))
         expected = f", expected one of {', '.join(found)}" if found else ""
         message = f'the format {format.name} has no option "{unknown[0]}"{expected}{hint(unknown[0], found)}'
         raise DriverError(message, path=path_text(path))

@@ -31,6 +31,8 @@ STORAGE = frozenset({"bits", "chunks", "compression", "digits", "encoding", "lev
 """Options of NetCDF files: the storage of variables."""
 TEXT_TIMES = frozenset({"times"})
 """Options of a format that other programs read without attributes: times may be text."""
+TABLE = frozenset({"comments", "decimal", "delimiter", "skip", "units"})
+"""Options of reading a table of text."""
 RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
 """Options of records. Each container has its own way of writing, which is always atomic."""
 
@@ -108,7 +110,8 @@ class Format(NamedTuple):
     needs: tuple[str, str] | None = None
     """The library that `load` imports, and the name by which pip installs it."""
     options: frozenset[str] = frozenset()
-    """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`, `structured`."""
+    """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`, `structured`, those in
+    `TABLE`, and those of formats of other packages."""
     creation: frozenset[str] = frozenset()
     """Options of creating a file: those of `create`, and those of times; see `api.creation`."""
     variants: frozenset[str] = frozenset()
@@ -363,7 +366,8 @@ BUILT_IN = {
             (".csv", ".tsv", ".tab"),
             _csv,
             title="CSV",
-            creation=FILE | TIMES | TEXT_TIMES | {"delimiter", "scalars"},
+            options=TABLE,
+            creation=FILE | TIMES | TEXT_TIMES | {"decimal", "delimiter", "excel", "scalars", "units"},
             implied=((".tsv", "delimiter", "\t"), (".tab", "delimiter", "\t")),
             unpack=None,
             is_table=True,

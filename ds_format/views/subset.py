@@ -57,6 +57,7 @@ def open_subset(
     skip_unsupported: bool = False,
     structured: bool = False,
     format: drivers.Format | None = None,
+    reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Subset:
     """Open a part of a file.
@@ -65,8 +66,7 @@ def open_subset(
     ----------
     path : str, bytes or PathLike
     selection : Selection
-        Everything by default. Julian dates are read immediately. A variable that cannot be converted is left as it is,
-        with a warning.
+        Everything by default. Julian dates are read at once. A variable that cannot be converted stays, with a warning.
     unpack : bool or None
         Unpack packed numbers on reading, and remove the attributes of packing. None unpacks where this is the
         convention of the file that they are from.
@@ -75,8 +75,8 @@ def open_subset(
     skip_unsupported, structured : bool
         Leave out variables that the ds model cannot hold, with a warning, or read those of compound types as structured
         arrays, if the format can have such variables.
-    format : Format, optional
-        The format, instead of that of the suffix.
+    format, reading : Format, dict, optional
+        The format, instead of that of the suffix, and options of the user for it, such as `decimal`, which are checked.
     **options
         As `drivers.open_source`.
 
@@ -88,8 +88,8 @@ def open_subset(
         As `ds_format.model.selection.resolve`.
     """
     path = drivers.located(path)
-    if format is None:
-        format = drivers.find_existing(path)
+    format = drivers.find_existing(path) if format is None else format
+    options |= drivers.checked_reading(format, path, reading or {})
     can_skip = "skip_unsupported" in format.options
     options["skip_unsupported"] = skip_unsupported and can_skip
     options["structured"] = structured and "structured" in format.options

@@ -161,6 +161,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in NAMES:
         files.write(folder / name, dataset)
     (folder / "table.dat").write_text("time,temperature\n0,250\n")
+    (folder / "table.csv").write_text("station A1\n\ntime;temperature\n0;250,5\n")
     files.write(folder / "run2.nc", {**dataset, "pressure": dataset["pressure"] + 0.5})
     for name in ("a", "b"):
         with FileWriter(folder / f"{name}.msgpack") as writer:

@@ -34,7 +34,7 @@ Call = tuple[str, str, list[str] | None, dict[str, Any] | None]
 class Whole:
     """A file of which no more than the metadata is known."""
 
-    def __init__(self, path: str, *, skip_unsupported: bool, format: None = None):
+    def __init__(self, path: str, **options: object):
         self.path = path
         self.meta = META
 
@@ -146,9 +146,9 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call])
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    def opened(path: str, *, skip_unsupported: bool, format: None = None) -> Whole:
+    def opened(path: str, *, skip_unsupported: bool, **options: object) -> Whole:
         seen.append(skip_unsupported)
-        return Whole(path, skip_unsupported=skip_unsupported)
+        return Whole(path)
 
     monkeypatch.setattr(select_, "open_subset", opened)
     for flags in ([], ["--skip-unsupported"]):
@@ -431,3 +431,22 @@ def test_names_are_looked_for_among_what_is_not_left_out(netcdf: str, ds: Run) -
     assert ds("select", "--skip-unsupported", "temp", netcdf, "output.ds").status == 0
     assert ds("output.ds").out == "temp\n"
     assert ds("select", "--skip-unsupported", "pairs", netcdf, "other.ds").status == 1
+
+
+def test_options_of_tables_are_those_of_the_output_or_else_of_the_input(ds: Run, folder: Path) -> None:
+    (folder / "a.csv").write_text("old\n%\nx;y\nm;\n1,5;2\n")
+    rest = ["skip:", "1", "comments:", "%"]
+    assert ds("select", "a.csv", "b.ds", "decimal:", ",", "units:", "true", *rest).status == 0
+    assert files.read("b.ds")["x"].tolist() == [1.5]
+    reading = "{ decimal: , units: true skip: 1 comments: % }"
+    assert ds("select", "a.csv", "b.csv", "units:", "true", "reading:", reading).err == ""
+    assert (folder / "b.csv").read_bytes() == b"x,y\r\nm,\r\n1.5,2\r\n"
+    assert ds("select", "b.csv", "c.csv", "units:", "true", "decimal:", ",", "excel:", "true").err == ""
+    assert (folder / "c.csv").read_bytes() == b"\xef\xbb\xbfx;y\r\n;\r\nm;\r\n1.5;2\r\n"
+    assert ds("select", "b.ds", "c.nc", "skip:", "1").err == 'ds select: b.ds: the format ds has no option "skip"\n'
+    assert ds("select", "a.csv", "b.ds", "decimal:", ".,").status == 1
+    words = ["--verify", "--overwrite", "to:", "ds", "a.csv", "out/", "reading:", reading]
+    assert (done := ds("convert", *words)).status == 0, done.err
+    assert files.read("out/a.ds")["x"].tolist() == [1.5]
+    assert ds("convert", "--resume", "to:", "ds", "a.csv", "out/", "reading:", "{ skip: 2 }").status == 0
+    assert files.read("out/a.ds")["x"].tolist() == ["m", "1,5"]

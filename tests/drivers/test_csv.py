@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import subprocess
 import tempfile
 import time
+import tracemalloc
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -118,29 +120,70 @@ def test_a_part_of_a_column(dataset: dict[str, Any], data: st.DataObject) -> Non
                 assert same_data(np.ma.concatenate(blocks), np.ma.array(array)) or not len(array)
 
 
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [
-        (b"a,b\n1,2\n3\n", "line 3: found 1 cells, expected 2, one for each name"),
-        (b'a,b\n"1\n2",2\n\n3,4,5\n', "line 5: found 3 cells, expected 2"),
-        (b"a,b\r1,2\r3,\r4\r", "line 4: found 1 cells"),
-        (b"a,b,a\n1,2,3\n", 'line 1: found the name "a" of column 3 twice'),
-        (b"a,,\n1,2,3\n", 'line 1: found the name "" of column 3 twice'),
-        (b"\na,b\n1,2\n", "line 1: found an empty line, expected the names"),
-        (b'a,b\n1,2\n3,"x\n4,5\n', "line 3: a quoted cell begins, and does not end"),
-        (b'a,b\n1,2\n"x"y,2\n', """line 3: ',' expected after '"'"""),
-        (b"a,b\n1,2\n\xe9,2\n", "line 3: found the byte 0xe9, expected UTF-8"),
-        (b"a,b\r1,2\r\xe9,2\r", "line 3: found the byte 0xe9, expected UTF-8"),
-        (b"a,b\r\n1,2\r\n\xe9,2\r\n", "line 3: found the byte 0xe9, expected UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "line 1: found the byte 0xff, expected UTF-8"),
-        (b"a,b\n1,2\n" + b"x" * 131_073 + b",2\n", "line 3: field larger than field limit"),
-    ],
-    ids=range(13),
-)
-def test_what_is_wrong_in_a_file(raw: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(raw)
-    with pytest.raises(ds.FormatError, match=f"a.csv: {message}"):
-        ds.read(tmp_path / "a.csv")
+LONG = b"x" * 131_073
+WRONG_FILES: list[tuple[bytes, dict[str, Any], str]] = [
+    (b"a,b\n1,2\n3\n", {}, "line 3, column 1: found 1 cells, expected 2, one for each name$"),
+    (b'a,b\n"1\n2",2\n\n3,4,5,6\n', {}, "line 5, column 3: found 4 cells, expected 2"),
+    (b'a,b\n3,4,5,"6\n', {}, "line 2, column 3: found 3 cells, expected 2"),
+    (b"a,b\r1,2\r3,\r4\r", {}, "line 4, column 1: found 1 cells"),
+    (b"# a\na,b\n1,2\n", {}, "line 2, column 2: found 2 cells, expected 1, .* `comments: '#'` skips lines"),
+    (b"a,b\nm\n1,2\n", {"units": True}, "line 2, column 1: found 1 cells, expected 2"),
+    (b"a,b\nm,s,K\n1,2\n", {"units": True}, "line 2, column 3: found 3 cells, expected 2"),
+    (b"a,b,a\n1,2,3\n", {}, 'line 1: found the name "a" of column 3 twice'),
+    (b"#\r\na,,\n1,2,3\n", {"comments": "#"}, 'line 2: found the name "" of column 3 twice'),
+    (b"\na,b\n1,2\n", {}, "line 1: found an empty line, expected the names"),
+    (b"x\r\n\na,b\n1,2\n", {"skip": 1}, "line 2: found an empty line, expected the names"),
+    (b"x\ny", {"skip": 3}, "found 2 lines, expected more than the 3 to skip"),
+    (b'a,b\n1,2\n3,"x\n4,5\n', {}, "line 3, column 2: a quoted cell begins, and does not end"),
+    (b'a,"b\n1,2\n', {}, "line 1, column 2: a quoted cell begins, and does not end"),
+    (b'a,b\n1,2\n"x"y,2\n', {}, "line 3, column 1: found text after the quote that ends a cell"),
+    (b"a,b\n1,2\n3,\x00\n", {}, "line 3, column 2: found NUL outside of quotes"),
+    (b"a,b\n1,2" + b"\x00" * 512, {}, "line 2, column 2: found NUL outside of quotes"),
+    ("a,b\n1,2\n".encode("utf-16-le"), {}, "line 1, column 1: found NUL outside of quotes"),
+    ("a,b\n1,2\n".encode("utf-16"), {}, "line 1, column 1: found NUL outside of quotes"),
+    (b"a,b\n1,2\n1,\xe9\n", {}, "line 3, column 2: found the byte 0xe9, expected UTF-8"),
+    (b"a,b\r1,2\r\xe9,2\r", {}, "line 3, column 1: found the byte 0xe9, expected UTF-8"),
+    (b"a,b\r\n1,2\r\n\xe9,2\r\n", {}, "line 3, column 1: found the byte 0xe9, expected UTF-8"),
+    (b"a,b\n#\xe9\n1,2\n", {"comments": "#"}, "line 2: found the byte 0xe9, expected UTF-8"),
+    (b"a,b\n1,2\n1," + LONG + b"\n", {}, "line 3, column 2: found more than 131072 characters"),
+    (b"a," + LONG + b"\n1,2\n", {}, "line 1, column 2: found more than 131072 characters"),
+    (b"a,b\n#" + LONG + b"\n", {"comments": "#"}, "line 2: found more than 131072 characters"),
+    (b"a,b\n1,2\n3.5,-1e309\n", {}, "line 3, column 2: found a number beyond those of float64"),
+    (b"a\n1" + b"0" * 400 + b"\n1.5\n", {}, "line 2, column 1: found a number beyond those of float64"),
+    (b"a,b\n1,2\n", {"decimal": ","}, 'found cells separated by ",", which is also the decimal'),
+]
+
+
+@pytest.mark.parametrize(("raw", "options", "message"), WRONG_FILES, ids=range(len(WRONG_FILES)))
+@pytest.mark.parametrize("piece", [1, source.PIECE_SIZE])
+def test_what_is_wrong_in_a_file(
+    raw: bytes, options: Any, message: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "PIECE_SIZE", piece if len(raw) < len(LONG) else source.PIECE_SIZE)
+    path = tmp_path / "a.csv"
+    path.write_bytes(raw)
+    with pytest.raises(ds.FormatError, match=rf'a\.csv: (variable "\w": )?{message}'):
+        ds.read(path, **options)
+    for name in ("old.csv", "new.ds"):
+        (tmp_path / "old.csv").write_text("old")
+        with pytest.raises(ds.FormatError):
+            ds.convert(path, tmp_path / name, reading=options)
+    assert (tmp_path / "old.csv").read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.csv", "old.csv"]
+
+
+@pytest.mark.parametrize("start", [b'a,b\n1,"', b'a,"', b"a,b\n1,"])
+def test_little_is_read_of_a_cell_of_a_gigabyte(start: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(start)
+    os.truncate(path, 1 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ds.FormatError, match=r"line \d, column 2: found (more than 131072 characters|NUL)"):
+            ds.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_file_that_changes(tmp_path: Path) -> None:
@@ -289,7 +332,7 @@ def test_the_reference_reads_it(reference_python: str, tmp_path: Path) -> None:
     assert printed == ascii([[1, None], ['q"', "ž\n"]]) + "\n"
 
 
-@pytest.mark.parametrize("delimiter", [";", "|", " ", "a", "\t"])
+@pytest.mark.parametrize("delimiter", [";", "|", " ", "#", "\t"])
 def test_any_character_between_cells(delimiter: str, tmp_path: Path) -> None:
     dataset: dict[str, Any] = {"x": np.array([1, 2]), "t": np.array(["a;b", 'q"|\t '], object)}
     dataset["."] = {"x": {".dims": ["i"]}, "t": {".dims": ["i"]}}
@@ -301,9 +344,11 @@ def test_any_character_between_cells(delimiter: str, tmp_path: Path) -> None:
         assert ds.read(tmp_path / "a.csv")["t"].tolist() == ["a;b", 'q"|\t ']
 
 
-@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "ž", 1])
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "\0", "ž", 1, "a", "0", "-", "."])
 def test_what_cannot_be_between_cells(delimiter: Any, tmp_path: Path) -> None:
-    with pytest.raises(ds.DsError, match=r"delimiter: found .*, expected one character of ASCII"):
+    with pytest.raises(
+        ds.DsError, match=r"delimiter: found .*, (expected one character of ASCII|which is also the decimal)"
+    ):
         ds.write(tmp_path / "a.csv", {"x": [1]}, delimiter=delimiter)
     assert not list(tmp_path.iterdir())
 
@@ -388,6 +433,10 @@ def cell_type(cells: list[str]) -> tuple[str, list[Any]]:
             if not text.isascii() or "_" in text:
                 break
             values = [convert(cell) for cell in present]
+            if name == "float64" and any(
+                np.isinf(one) and cell.strip()[-1].isdigit() for one, cell in zip(values, present, strict=True)
+            ):
+                return "beyond", []
             if name == "float64" and values and all(re.fullmatch(r"\s*[+-]?\d+\s*", cell) for cell in present):
                 break  # too large for both types of integers
             low, high = {"int64": (-(1 << 63), 1 << 63), "uint64": (0, 1 << 64)}.get(name, (0, 0))
@@ -447,6 +496,11 @@ def test_cells_are_those_of_python(data: st.DataObject, width: int, piece: int, 
             for i, variable in enumerate(file.values()):
                 column = [row[i] for row in found_rows]
                 type_name, values = cell_type(column)
+                if type_name == "beyond":
+                    assert variable.type == "float64"
+                    with pytest.raises(ds.FormatError, match="beyond those of float64"):
+                        _ = variable[...]
+                    continue
                 assert variable.type == type_name, column
                 array = variable[...]
                 mask = np.ma.getmaskarray(array)

@@ -131,9 +131,9 @@ def test_wrong_arguments() -> None:
 
 
 def test_the_first_row() -> None:
-    assert first_row(b'a,"b""\n",c\r\n1', COMMA, False) == (["a", 'b"\n', "c"], 12)
-    assert first_row(b"a,b", COMMA, False) is None
-    assert first_row(b"a,b", COMMA, True) == (["a", "b"], 3)
+    assert first_row(b'a,"b""\n",c\r\n1', COMMA, 9, False) == (["a", 'b"\n', "c"], 12)
+    assert first_row(b"a,b", COMMA, 9, False) is None
+    assert first_row(b"a,b", COMMA, 9, True) == (["a", "b"], 3)
 
 
 def rows_of_python(data: bytes, width: int) -> list[list[str]] | None:

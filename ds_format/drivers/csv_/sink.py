@@ -17,7 +17,7 @@ from ...base.dtypes import TYPES, Type
 from ...base.text import unescape
 from ...body.target import naming
 from ...codec.header import DTYPES, PRIVATE
-from ...errors import DriverError, DsError, UnsupportedError
+from ...errors import DsError, UnsupportedError
 from ...kernels.table.cells import Table
 from ...kernels.table.lines import put_lines
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
@@ -25,16 +25,24 @@ from ..base import Metadata, warn
 from ..sink import FileSink, count_payloads, typed_blocks
 from ..spool import BlockPool
 from ..strings import as_text
-from .source import DELIMITERS, DIMENSION, delimiter_of
+from .source import DELIMITERS, DIMENSION, MARK, check_characters, delimiter_of
 
 SHOWN = 5
 """Names in a list of them."""
+DELIMITER = ord("\t")
+"""Where a column has no neighbours."""
 TECHNICAL = PRIVATE | {".dims", ".size", ".type", ".netcdf", ".hdf5", DTYPES}
 """Properties that are no loss by themselves."""
 
 
 class Losses:
-    """Information that is lost, collected while variables are written."""
+    """Information that is lost, collected while variables are written.
+
+    Parameters
+    ----------
+    meta : Metadata
+        Without the units that are written.
+    """
 
     def __init__(self, meta: Metadata):
         self._attributes = [_quoted(key) for key in meta if key != "." and not TECHNICAL.issuperset(meta[key])]
@@ -106,6 +114,12 @@ def _time(key: str, entry: Mapping[str, Any]) -> str:
     return f"{_quoted(key)}: {units}" + (f", calendar {calendar}" if isinstance(calendar, str) else "")
 
 
+def _units(entry: Mapping[str, Any]) -> str:
+    """Return the units of a variable that a table can have."""
+    units = entry.get("units")
+    return units if isinstance(units, str) and units.encode(errors="ignore").decode() == units else ""
+
+
 def _quoted(key: str) -> str:
     return f'"{unescape(key)}"'
 
@@ -123,11 +137,14 @@ class Column:
     ----------
     type_name : str
         The ds type of its values.
+    decimal : str
+        The character before decimals.
     """
 
-    def __init__(self, type_name: str):
+    def __init__(self, type_name: str, decimal: str):
         self._type = TYPES[type_name]
-        self._table = Table(1, ord(DELIMITERS[0]), 1 << 62)
+        self._point = ord(decimal)
+        self._table = Table(1, DELIMITER, 1 << 62, self._point)
 
     def add(self, values: Any, mask: Any) -> None:
         """Add values, as `cells_of` returns them."""
@@ -141,7 +158,8 @@ class Column:
         for start, stop in itertools.pairwise([0, min(SAMPLE, values.size), values.size]):
             if self.type != "unicode" or not start:
                 flags = [None if mask is None else mask[start:stop]]
-                self._table.infer(put_lines([values[start:stop]], flags, stop - start, ord(DELIMITERS[0])), False)
+                lines = put_lines([values[start:stop]], flags, stop - start, DELIMITER, point=self._point)
+                self._table.infer(lines, False)
 
     @property
     def type(self) -> str:
@@ -202,8 +220,14 @@ class CsvSink(FileSink):
     meta : Metadata
         Each variable with `.size`.
     delimiter : str, optional
-        The separator of cells, one character of ASCII. By default a tab for the suffixes `.tsv` and `.tab`, otherwise a
-        comma.
+        The separator of cells, one character of ASCII. By default a tab for the suffixes `.tsv` and `.tab`, a semicolon
+        if the decimal is a comma, otherwise a comma.
+    decimal : str
+        The character before decimals: `.` or `,`.
+    excel : bool
+        Whether the file begins with a byte order mark, by which Excel knows UTF-8.
+    units : bool
+        Whether the attributes `units` that are text are in a line below the names.
     scalars : bool
         Whether variables without dimensions are columns, whose value is repeated. Otherwise they are left out.
     atomic, durable : bool
@@ -214,7 +238,7 @@ class CsvSink(FileSink):
     OSError
         If the file cannot be created.
     DriverError
-        If `delimiter` is no such character, a quote or the end of a line.
+        If `delimiter` or `decimal` are no such characters, or the same.
     UnsupportedError
         If a variable has no data, or not one dimension, or is not as long as the others.
     """
@@ -225,12 +249,18 @@ class CsvSink(FileSink):
         meta: Metadata,
         *,
         delimiter: str | None = None,
+        decimal: str = ".",
+        excel: bool = False,
+        units: bool = False,
         scalars: bool = False,
         atomic: bool = True,
         durable: bool = False,
     ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
-        self._delimiter = ord(self._checked(delimiter))
+        usual = delimiter_of(self.path, decimal)
+        delimiter = usual if delimiter is None else delimiter
+        check_characters(self.path, decimal, delimiter=delimiter)
+        self._delimiter, self._decimal, self._mark = ord(delimiter), decimal, MARK if excel else b""
         sizes = {key: entry.get(".size") for key, entry in meta.items() if key != "."}
         self._scalars = {key for key, size in sizes.items() if size is not None and not len(size)}
         is_repeated = scalars or len(self._scalars) == len(sizes)
@@ -240,21 +270,17 @@ class CsvSink(FileSink):
         except DsError as error:
             raise error.at(path=self.path)
         self._hints = {key: meta[key].get(".type") for key in self._keys}
-        self._losses = Losses(meta)
+        found = {key: text for key in self._keys if units and (text := _units(meta[key]))}
+        self._units = [found.get(key, "") for key in self._keys] if units else None
+        without = {key: {name: meta[key][name] for name in meta[key] if name != "units"} for key in found}
+        self._losses = Losses({**meta, **without})
         self._cells: dict[str, Iterable[tuple[Any, Any]]] = {}
+        # the name of one column does not tell which separator there would be
+        self._others = DELIMITERS.encode() if len(self._keys) == 1 and delimiter != usual else b""
         self._step = max(1, min(BLOCK_LENGTH, CELLS_IN_MEMORY // max(1, len(self._keys))))
         self._file = open(self._create(), "wb")  # noqa: SIM115 - until commit
         with naming(self.path):
             self._pool = BlockPool(self._target.final)
-
-    def _checked(self, delimiter: Any) -> str:
-        """Return the separator of cells."""
-        if delimiter is None:
-            return delimiter_of(self.path)
-        if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            message = f"delimiter: found {delimiter!r}, expected one character of ASCII, but no quote or end of a line"
-            raise DriverError(message, path=self.path)
-        return str(delimiter)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         if name in self._keys:
@@ -268,7 +294,7 @@ class CsvSink(FileSink):
         column: Column | None = None
         for array, ds_type in typed_blocks(blocks, self._hints[name]):
             if column is None:
-                column = Column(ds_type.name)
+                column = Column(ds_type.name, self._decimal)
             for start in range(0, array.size, self._step):
                 part = array.reshape(-1)[start : start + self._step]
                 values, mask = cells_of(part, ds_type)
@@ -298,7 +324,8 @@ class CsvSink(FileSink):
         while True:
             n = min(len(values) for values, _ in held)
             masks = [None if mask is None else mask[:n] for _, mask in held]
-            yield put_lines([values[:n] for values, _ in held], masks, n, self._delimiter)
+            values = [values[:n] for values, _ in held]
+            yield put_lines(values, masks, n, self._delimiter, self._others, ord(self._decimal))
             done += n
             if done == self._n:
                 return
@@ -307,11 +334,17 @@ class CsvSink(FileSink):
                 for part, (values, mask) in zip(parts, held, strict=True)
             ]
 
+    def _line(self, texts: Iterable[str], quoted: bytes = b"") -> bytes:
+        cells = [np.array([text], object) for text in texts]
+        return put_lines(cells, [None] * len(cells), 1, self._delimiter, quoted)
+
     def _finish(self) -> None:
+        self._file.write(self._mark)
         if self._keys:
-            names = [np.array([unescape(key)], object) for key in self._keys]
             # reading must not take another character for the separator
-            self._file.write(put_lines(names, [None] * len(names), 1, self._delimiter, DELIMITERS.encode()))
+            self._file.write(self._line(map(unescape, self._keys), DELIMITERS.encode()))
+            if self._units is not None:
+                self._file.write(self._line(self._units))
             if self._n:
                 self._file.writelines(self._lines())
         self._pool.close()

@@ -2,24 +2,24 @@
 
 A column has integers if all its cells are integers, else floats if all are numbers, else text. Numbers are written as
 in Python, with blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`. Underscores and digits other than ASCII
-are not allowed, since they are more common in names. Integers are int64, or uint64 if they are too large, or else text,
-so that no digit is lost. Empty cells are ignored. A column of empty cells is int64, and one without rows float64.
+are not allowed, since they are more common in names. The character before decimals can be a comma. Integers are int64,
+or uint64 if they are too large, or else text, so that no digit is lost. A number beyond float64 is an error. Empty
+cells are ignored. A column of empty cells is int64, and one without rows float64.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...base.text import escape
+from ...base.text import escape, unescape
 from ...body import path_text
-from ...body.body import Body, Stream, open_whole
-from ...errors import DsError, FormatError
+from ...body.body import Body, open_whole
+from ...errors import DriverError, DsError, FormatError
 from ...kernels.table.cells import Table, Wrong, first_row
 from ..base import Metadata, value_size
 from ..source import ArraySource, array_blocks
@@ -28,71 +28,97 @@ DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
 """The types of columns, with their NumPy codes."""
 DELIMITERS = ",;\t"
 """The separators of cells that reading finds."""
+RESERVED = '"+-\r\n\0'
+"""Characters that neither separate cells nor begin comments."""
+FAULTS = {
+    "encoding": "",  # these have details
+    "size": "",
+    "quote": "a quoted cell begins, and does not end",
+    "quoted": "found text after the quote that ends a cell; quotes in a quoted cell are doubled",
+    "zero": "found NUL outside of quotes, expected text in UTF-8",
+    "range": "found a number beyond those of float64",
+    "type": "the file has changed while it was read",
+}
+"""Why a row is damaged, by the names that the kernel has for it."""
 MARK = b"\xef\xbb\xbf"
 """A byte order mark."""
 PIECE_SIZE = 1 << 20
 """Bytes read at once, or more if a row needs them."""
 
 
-def delimiter_of(path: str) -> str:
-    """Return the separator of cells, by the suffix of a file."""
-    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+ROW_SIZE = 1 << 20
+"""Bytes of a row in which separators are counted."""
+LINE_SIZE = 1 << 12
+"""Bytes read at once of a line that is skipped."""
 
 
-def found_delimiter(path: str, line: bytes) -> str:
+def delimiter_of(path: str, decimal: str) -> str:
+    """Return the separator of cells, by the suffix of a file and the character before decimals."""
+    return "\t" if path.lower().endswith((".tsv", ".tab")) else ";" if decimal == "," else ","
+
+
+def found_delimiter(own: str, line: bytes) -> str:
     """Return the separator of cells of a file: that of its suffix, unless only others are in the line of names."""
     unquoted = b"".join(line.split(b'"')[::2])
-    own = delimiter_of(path)
     counts = {one: unquoted.count(one.encode()) for one in DELIMITERS}
-    return own if counts[own] else max(DELIMITERS, key=lambda one: (counts[one], one == own))
+    return own if counts.get(own) else max(DELIMITERS, key=lambda one: (counts[one], one == own))
 
 
-def _check_names(names: list[str]) -> None:
+def check_characters(path: str, decimal: Any, **others: Any) -> None:
+    """Check the characters with a meaning in a table, None for those that it does not have.
+
+    Raises
+    ------
+    DriverError
+        If one of them could also be a part of a number, a quote or the end of a line, or if two are the same.
+    """
+    if decimal not in (".", ","):
+        raise DriverError(f'decimal: found {decimal!r}, expected "." or ","', path=path)
+    taken = {decimal: "decimal"}
+    for name, value in others.items():
+        if value is None:
+            continue
+        if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value.isalnum() or value in RESERVED:
+            expected = "one character of ASCII, but no letter, digit, sign, quote or end of a line"
+            raise DriverError(f"{name}: found {value!r}, expected {expected}", path=path)
+        if value in taken:
+            raise DriverError(f"{name}: found {value!r}, which is also the {taken[value]}", path=path)
+        taken[value] = name
+
+
+def _check_names(line: int, names: list[str]) -> None:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
-            raise FormatError(f'line 1: found the name "{name}" of column {i + 1} twice')
+            raise FormatError(f'line {line}: found the name "{name}" of column {i + 1} twice')
         seen.add(name)
 
 
-def _fault(body: Body, delimiter: str) -> FormatError:
-    """Find the first row that is wrong, or that is not text."""
-    try:
-        return _wrong_row(body, delimiter)
-    except UnicodeDecodeError:
-        return _wrong_byte(body)
+def _line_at(body: Body, end: int) -> int:
+    """Return the number of the line that has a position."""
+    n, last = 1, b""
+    for start in range(0, end, PIECE_SIZE):
+        data = bytes(body.read(start, min(PIECE_SIZE, end - start)))
+        n += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") - (last + data[:1] == b"\r\n")
+        last = data[-1:]
+    return n
 
 
-def _wrong_row(body: Body, delimiter: str) -> FormatError:
-    """Find the first wrong row, line by line."""
-    stream = io.BufferedReader(Stream(body), PIECE_SIZE)
-    reader = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True)
-    expected = 0
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            reasons = {"unexpected end of data": "a quoted cell begins, and does not end"}
-            return FormatError(f"line {line}: {reasons.get(str(error), str(error))}")
-        if row is None:
-            return FormatError("the file has changed while it was read")
-        expected = expected or len(row)
-        if row and len(row) != expected:
-            return FormatError(f"line {line}: found {len(row)} cells, expected {expected}, one for each name")
+def _place(body: Body, at: int, column: int) -> str:
+    """Return the words for a position. Column 0 is that of a line without cells."""
+    return f"line {_line_at(body, at)}" + (f", column {column}" if column else "")
 
 
-def _wrong_byte(body: Body) -> FormatError:
-    """Find the first byte that is not UTF-8."""
-    n = 0
-    for line in io.BufferedReader(Stream(body), PIECE_SIZE):
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            place = n + line.count(b"\r", 0, error.start) + 1
-            return FormatError(f"line {place}: found the byte 0x{line[error.start]:02x}, expected UTF-8")
-        n += 1 + line.removesuffix(b"\r\n").count(b"\r")
-    return FormatError("the file has changed while it was read")
+def _after_line(body: Body, start: int) -> int:
+    """Return where the line after the one at `start` begins."""
+    while start < body.size:
+        data = bytes(body.read(start, min(LINE_SIZE, body.size - start)))
+        found = re.search(b"[\r\n]", data)
+        if found is not None:
+            at = start + found.start()
+            return at + (2 if body.read(at, min(2, body.size - at)) == b"\r\n" else 1)
+        start += len(data)
+    return start
 
 
 DIMENSION = "i"
@@ -111,51 +137,134 @@ class CsvSource(ArraySource):
     Parameters
     ----------
     path : str, bytes or PathLike
+    decimal : str
+        The character before decimals: `.` or `,`.
+    delimiter : str, optional
+        The separator of cells, one character of ASCII. By default it is found, see `found_delimiter`.
+    comments : str, optional
+        The character at the start of lines that are skipped. By default no line is, because cells can begin with any
+        character. Lines within a quoted cell, or that begin with a quote, are no comments.
+    skip : int
+        Lines before the names that are skipped.
+    units : bool
+        Whether the line below the names has units. They become attributes.
 
     Raises
     ------
     OSError
         As `open` would.
+    DriverError
+        If an option has an invalid value.
     FormatError
-        If it is not a table; the message names the line.
+        If it is not a table; the message names the line and the column.
     """
 
     meta: Metadata
 
-    def __init__(self, path: Any):
+    def __init__(
+        self,
+        path: Any,
+        *,
+        decimal: str = ".",
+        delimiter: str | None = None,
+        comments: str | None = None,
+        skip: Any = 0,
+        units: bool = False,
+    ):
         self.path = path_text(path)
         self.faults: dict[str, DsError] = {}
         self._numbers: dict[str, Any] = {}
         self._held: dict[str, Any] = {}
+        check_characters(self.path, decimal, delimiter=delimiter, comments=comments)
+        if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
+            raise DriverError(f"skip: found {skip!r}, expected a number of lines", path=self.path)
+        self._decimal, self._comment = decimal, (comments or "").encode()
         self._body: Body | None = open_whole(path)
         try:
-            self._names, self._first = self._read_names(self._body)
+            self._read_names(self._body, delimiter, skip)
+            self._units = self._read_units(self._body) if units else [""] * len(self._names)
             self.meta = self._scan()
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
 
-    def _read_names(self, body: Body) -> tuple[list[str], int]:
-        """Return the keys of the columns, and where the first row is."""
-        self.delimiter = delimiter_of(self.path)
+    def _read_names(self, body: Body, delimiter: str | None, skip: int) -> None:
+        """Set the separator of cells, the keys of the columns, and where the first row is."""
+        self.delimiter = delimiter or delimiter_of(self.path, self._decimal)
         start = len(MARK) if body.head(len(MARK)) == MARK else 0
+        for i in range(skip):
+            if start == body.size:
+                raise FormatError(f"found {i} lines, expected more than the {skip} to skip")
+            start = _after_line(body, start)
+        self._names: list[str] = []
+        self._first = self._after_comments(body, start)
+        if self._first == body.size:
+            return
+        head = bytes(body.read(self._first, min(ROW_SIZE, body.size - self._first)))
+        line = re.split(b"[\r\n]", head, maxsplit=1)[0]
+        if not line:
+            raise FormatError(
+                f"line {_line_at(body, self._first)}: found an empty line, expected the names of the columns"
+            )
+        if delimiter is None:
+            self.delimiter = found_delimiter(self.delimiter, line)
+            if self.delimiter == self._decimal:
+                raise FormatError(f'found cells separated by "{self.delimiter}", which is also the decimal')
+        names, end = self._row(body, self._first)
+        _check_names(_line_at(body, self._first), names)
+        self._names, self._first = [escape(name) for name in names], end
+
+    def _read_units(self, body: Body) -> list[str]:
+        """Return the units of the columns, which are in a line below the names."""
+        start = self._after_comments(body, self._first)
+        if start == body.size:
+            return [""] * len(self._names)
+        units, self._first = self._row(body, start)
+        if len(units) != len(self._names):
+            raise self._count_fault(body, start, len(units), min(len(units), len(self._names) + 1))
+        return units
+
+    def _after_comments(self, body: Body, start: int) -> int:
+        """Return where the first line is that is no comment."""
+        while self._comment and start < body.size and body.read(start, 1) == self._comment:
+            start = _after_line(body, start)
+        return start
+
+    def _row(self, body: Body, start: int) -> tuple[list[str], int]:
+        """Return the cells of a row, and where it ends."""
         size = PIECE_SIZE
-        while body.size > start:
+        while True:
             data = body.read(start, min(size, body.size - start))
-            line = re.split(b"[\r\n]", bytes(data[:PIECE_SIZE]), maxsplit=1)[0]
-            if not line:
-                raise FormatError("line 1: found an empty line, expected the names of the columns")
-            self.delimiter = found_delimiter(self.path, line)
             try:
-                found = first_row(data, ord(self.delimiter), start + len(data) == body.size)
-            except (Wrong, UnicodeDecodeError):
-                raise _fault(body, self.delimiter) from None
+                found = first_row(data, ord(self.delimiter), csv.field_size_limit(), start + len(data) == body.size)
+            except Wrong as wrong:
+                raise self._fault(body, start, wrong) from None
             if found is not None:
-                names, row_size = found
-                _check_names(names)
-                return [escape(name) for name in names], start + row_size
+                return found[0], start + found[1]
             size *= 2
-        return [], start
+
+    def _fault(self, body: Body, start: int, wrong: Wrong) -> FormatError:
+        """Return the error for a fault in the bytes from a position on."""
+        fault, column, at = wrong.args
+        at += start
+        if fault == "count":
+            try:
+                found = first_row(body.read(at, min(ROW_SIZE, body.size - at)), ord(self.delimiter), 1 << 62, True)
+            except Wrong:
+                found = None
+            return self._count_fault(body, at, len(found[0]) if found else column, column)
+        reason = FAULTS[fault]
+        if fault == "encoding":
+            reason = f"found the byte 0x{body.read(at, 1)[0]:02x}, expected UTF-8"
+        elif fault == "size":
+            reason = f"found more than {csv.field_size_limit()} characters, which `csv.field_size_limit` allows"
+        return FormatError(f"{_place(body, at, column)}: {reason}")
+
+    def _count_fault(self, body: Body, at: int, n: int, column: int) -> FormatError:
+        names = [unescape(key) for key in self._names]
+        advice = "; `comments: '#'` skips lines that begin with #" if names[0].startswith("#") else ""
+        message = f"found {n} cells, expected {len(names)}, one for each name{advice}"
+        return FormatError(f"{_place(body, at, column)}: {message}")
 
     def _take(self, take: Callable[[Any, bool], int]) -> Iterator[None]:
         """Give the bytes of all rows to a function, which takes as many of them as it can, and yield in between."""
@@ -166,8 +275,8 @@ class CsvSource(ArraySource):
             is_last = start + len(data) == body.size
             try:
                 taken = take(data, is_last)
-            except Wrong:
-                raise _fault(body, self.delimiter) from None
+            except Wrong as wrong:
+                raise self._fault(body, start, wrong) from None
             yield
             if is_last and not taken:
                 return
@@ -180,7 +289,8 @@ class CsvSource(ArraySource):
         return self._body
 
     def _table(self) -> Table:
-        return Table(len(self._names), ord(self.delimiter), csv.field_size_limit())
+        comment = self._comment[0] if self._comment else 0
+        return Table(len(self._names), ord(self.delimiter), csv.field_size_limit(), ord(self._decimal), comment)
 
     def _scan(self) -> Metadata:
         meta: Metadata = {}
@@ -194,6 +304,8 @@ class CsvSource(ArraySource):
             for i, key in enumerate(self._names):
                 type_name, is_missing, values, mask = table.column(i)
                 meta[key] = {".dims": [DIMENSION], ".size": [self._n], ".type": type_name, ".missing": is_missing}
+                if self._units[i]:
+                    meta[key]["units"] = self._units[i]
                 if values is not None and len(values) == 8 * self._n:
                     array = np.frombuffer(values, DTYPES[type_name])
                     flags = None if mask is None else np.frombuffer(mask, np.bool_)

@@ -5,6 +5,7 @@ lines      values → lines
 
 Declarations:
 
+rows       bytes → cells
 numbers    text of a cell → a number
 texts      cells of text → Python strings
 """

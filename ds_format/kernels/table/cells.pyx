@@ -1,7 +1,7 @@
 """Lines of a table of text → the types of its columns, and their values.
 
 Cells are quoted as in RFC 4180. Lines end with CR LF, LF or CR. Numbers are those of Python's `int` and `float`,
-without underscores. Faults are left to the caller, who names them.
+without underscores. A fault has a position, and the caller words it.
 """
 
 cimport numpy as cnp
@@ -9,24 +9,35 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
+from libc.math cimport isinf
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from ..common.utf8 cimport utf8_size
 from .numbers cimport EMPTY, HUGE, INEXACT, INTEGER, LARGE, NEGATIVE, REAL, TEXT, Number, parse, parse_by_python
+from .rows cimport (
+    CELL, COUNT, ENCODING, OPEN, RANGE, ROW, TYPE, WRONG, Splitter, begin_splitting, fail, next_cell, skip_line
+)
 from .texts cimport Cell, put_texts
 
 cnp.import_array()
 
-cdef enum End:
-    CELL  # more cells follow in the row
-    ROW
-    OPEN  # the data end first
-    WRONG
+FAULTS = ("count", "quote", "quoted", "zero", "size", "encoding", "range", "type")
+"""The names of `Fault`."""
 
 
 class Wrong(Exception):
-    """The first row that is not read is damaged."""
+    """The first row that is not read is damaged.
+
+    Parameters
+    ----------
+    fault : str
+        One of `FAULTS`.
+    column : int
+        The number of the column, from 1; 0 for a comment.
+    at : int
+        Where the fault is in the bytes; for `count` the start of the row.
+    """
 
 
 cdef struct Column:
@@ -49,6 +60,10 @@ cdef class Table:
         The byte between two cells.
     limit : int
         Characters of the longest cell.
+    point : int
+        The byte before decimals.
+    comment : int
+        The byte at the start of lines that are skipped. 0: no line is.
 
     Attributes
     ----------
@@ -56,25 +71,25 @@ cdef class Table:
     """
 
     cdef readonly Py_ssize_t n_rows
-    cdef Py_ssize_t n, limit, capacity, expected
-    cdef uint8_t delimiter
+    cdef Py_ssize_t n, capacity, expected
+    cdef uint8_t point, comment
     cdef bint is_filling
+    cdef Splitter splitter
     cdef Column* columns
     cdef list values, masks, targets
-    cdef uint8_t[256] stops
 
-    def __cinit__(self, Py_ssize_t n, uint8_t delimiter, Py_ssize_t limit):
+    def __cinit__(
+        self, Py_ssize_t n, uint8_t delimiter, Py_ssize_t limit, uint8_t point=c".", uint8_t comment=0
+    ):
         cdef Py_ssize_t i
         if n < 1:
             raise ValueError(f"{n} columns")
-        self.n, self.delimiter, self.limit = n, delimiter, limit
+        self.n, self.point, self.comment = n, point, comment
+        begin_splitting(&self.splitter, delimiter, limit)
         self.columns = <Column*> PyMem_Malloc(n * sizeof(Column))
         if self.columns == NULL:
             raise MemoryError
         memset(self.columns, 0, n * sizeof(Column))
-        memset(self.stops, 0, 256)
-        for i in (delimiter, 10, 13):
-            self.stops[i] = 1
         self.values, self.masks = [bytearray() for _ in range(n)], [None] * n
         for i in range(n):
             self.columns[i].is_held = True
@@ -132,7 +147,7 @@ cdef class Table:
             If a row is damaged, or a byte is not UTF-8.
         """
         cdef Py_buffer view
-        cdef Py_ssize_t i, taken
+        cdef Py_ssize_t i, taken, valid, before = self.n_rows
         cdef const uint8_t* start
         if self.is_filling:
             raise ValueError("the columns have types")
@@ -142,10 +157,12 @@ cdef class Table:
             start = <const uint8_t*> view.buf
             with nogil:
                 taken = self._rows(start, start + view.len, is_last)
-                if taken > 0 and utf8_size(start, taken) < taken:
-                    taken = -1
+                valid = taken if taken <= 0 else utf8_size(start, taken)
+                if valid < taken:  # again, to find its column
+                    self.splitter.invalid, self.n_rows = start + valid, before
+                    taken = self._rows(start, start + view.len, is_last)
             if taken < 0:
-                raise Wrong
+                raise _wrong(&self.splitter, start)
         finally:
             PyBuffer_Release(&view)
         if is_last:
@@ -222,7 +239,7 @@ cdef class Table:
             with nogil:
                 taken = self._rows(start, start + view.len, is_last)
             if taken < 0:
-                raise Wrong
+                raise _wrong(&self.splitter, start)
             for i in range(self.n):
                 if self.columns[i].cells != NULL:
                     put_texts(self.columns[i].cells, self.n_rows, <PyObject**> cnp.PyArray_DATA(values[i]))
@@ -282,11 +299,24 @@ cdef class Table:
                     break
                 p += 2 if p[0] == 13 and p + 1 < end and p[1] == 10 else 1
                 continue
-            for i in range(self.n):
-                found = self._next(&p, end, is_last, &cell)
+            if self.comment and p[0] == self.comment:
+                self.splitter.column = 0
+                found = skip_line(&self.splitter, &p, end, is_last)
                 if found == OPEN:
                     return row - start
-                if found == WRONG or (found == CELL) is (i == self.n - 1):
+                if found == WRONG:
+                    return -1
+                continue
+            for i in range(self.n):
+                self.splitter.column = i + 1
+                found = next_cell(&self.splitter, &p, end, is_last, &cell)
+                if found == OPEN:
+                    return row - start
+                if found == WRONG:
+                    return -1
+                if (found == CELL) is (i == self.n - 1):
+                    self.splitter.column += found == CELL
+                    fail(&self.splitter, COUNT, row)
                     return -1
                 if self.is_filling:
                     if self.columns[i].is_held and not self._put(&self.columns[i], &cell):
@@ -295,60 +325,6 @@ cdef class Table:
                     self._take(i, &cell)
             self.n_rows += 1
         return p - start
-
-    cdef End _next(self, const uint8_t** at, const uint8_t* end, bint is_last, Cell* cell) noexcept nogil:
-        """Take the next cell, and what is behind it."""
-        cdef const uint8_t* p = at[0]
-        cell.is_escaped = False
-        if p < end and p[0] == c'"':
-            p += 1
-            cell.start = p
-            while True:
-                p = <const uint8_t*> memchr(p, c'"', end - p)
-                if p == NULL or (p + 1 == end and not is_last):
-                    return WRONG if is_last or self._is_too_long(cell.start, end, True) else OPEN
-                if p + 1 == end or p[1] != c'"':
-                    break
-                cell.is_escaped = True
-                p += 2
-            cell.end = p
-            p += 1
-            if p < end and not self.stops[p[0]]:
-                return WRONG
-        else:
-            cell.start = p
-            while p < end and not self.stops[p[0]]:
-                p += 1
-            cell.end = p
-            if p == end and not is_last:
-                return WRONG if self._is_too_long(cell.start, end, False) else OPEN
-        if self._is_too_long(cell.start, cell.end, cell.is_escaped):
-            return WRONG
-        if p == end:
-            at[0] = p
-            return ROW
-        if p[0] == self.delimiter:
-            at[0] = p + 1
-            return CELL
-        if p[0] == 13:
-            if p + 1 == end and not is_last:
-                return OPEN
-            if p + 1 < end and p[1] == 10:
-                p += 1
-        at[0] = p + 1
-        return ROW
-
-    cdef bint _is_too_long(self, const uint8_t* p, const uint8_t* end, bint is_escaped) noexcept nogil:
-        """Return whether a cell has too many characters."""
-        cdef Py_ssize_t n = 0
-        if end - p <= self.limit:
-            return False
-        while p < end:
-            if is_escaped and p[0] == c'"':
-                p += 1
-            n += p[0] & 0xC0 != 0x80
-            p += 1
-        return n > self.limit
 
     cdef int _take(self, Py_ssize_t i, Cell* cell) except -1 nogil:
         """Learn the type of a column, and keep the value."""
@@ -366,7 +342,7 @@ cdef class Table:
             return 0
         if column.kind == TEXT:
             return 0
-        parse(cell.start, cell.end, &number)
+        parse(cell.start, cell.end, self.point, &number)
         if number.kind == TEXT:
             column.kind, column.is_held = TEXT, False
         elif column.kind == INTEGER and number.kind == INTEGER:
@@ -379,7 +355,8 @@ cdef class Table:
             if column.is_held:
                 if not number.is_sure:
                     with gil:
-                        number.real = parse_by_python(cell.start, cell.end)
+                        number.real = parse_by_python(cell.start, cell.end, self.point)
+                    column.is_held = not isinf(number.real)  # a fault, unless text follows
                 memcpy(&column.values[self.n_rows], &number.real, 8)
         return 0
 
@@ -396,10 +373,11 @@ cdef class Table:
                 memcpy(&column.values[i], &real, 8)
 
     cdef bint _put(self, Column* column, Cell* cell) except -1 nogil:
-        """Put a value into its array. Return False if it is not of the type."""
+        """Put a value into its array. Return False for a fault."""
         cdef Number number
         if cell.start == cell.end:
             if column.mask == NULL:
+                fail(&self.splitter, TYPE, cell.start)
                 return False
             column.mask[self.n_rows] = 1
             if column.kind != TEXT:
@@ -408,22 +386,31 @@ cdef class Table:
         if column.kind == TEXT:
             column.cells[self.n_rows] = cell[0]
             return True
-        parse(cell.start, cell.end, &number)
-        if number.kind == TEXT or (column.kind == INTEGER and number.kind == REAL):
+        parse(cell.start, cell.end, self.point, &number)
+        if (
+            number.kind == TEXT or (column.kind == INTEGER and number.kind == REAL)
+            or (column.kind == INTEGER and number.flags & (HUGE | (NEGATIVE | LARGE) & ~column.flags))
+        ):
+            fail(&self.splitter, TYPE, cell.start)
             return False
         if column.kind == INTEGER:
-            if number.flags & (HUGE | (NEGATIVE | LARGE) & ~column.flags):
-                return False
             column.values[self.n_rows] = -number.digits if number.flags & NEGATIVE else number.digits
             return True
         if not number.is_sure:
             with gil:
-                number.real = parse_by_python(cell.start, cell.end)
+                number.real = parse_by_python(cell.start, cell.end, self.point)
+            if isinf(number.real):
+                fail(&self.splitter, RANGE, cell.start)
+                return False
         memcpy(&column.values[self.n_rows], &number.real, 8)
         return True
 
 
-def first_row(data, uint8_t delimiter, bint is_last):
+cdef object _wrong(const Splitter* splitter, const uint8_t* start):
+    return Wrong(FAULTS[splitter.fault], splitter.column, splitter.at - start)
+
+
+def first_row(data, uint8_t delimiter, Py_ssize_t limit, bint is_last):
     """Return the cells of the first row, and its bytes; None if the data end before it does.
 
     Parameters
@@ -431,33 +418,39 @@ def first_row(data, uint8_t delimiter, bint is_last):
     data : C-contiguous buffer
     delimiter : int
         The byte between two cells.
+    limit : int
+        Characters of the longest cell.
     is_last : bool
         Whether the file ends with these bytes.
 
     Raises
     ------
     Wrong
-        If it is damaged.
-    UnicodeDecodeError
-        If it is not UTF-8.
+        If it is damaged, or a byte is not UTF-8.
     """
     cdef Py_buffer view
-    cdef Table table = Table(1, delimiter, 1 << 62)
+    cdef Splitter splitter
     cdef const uint8_t* p
     cdef const uint8_t* end
     cdef Cell cell
+    cdef Py_ssize_t valid
     cdef bytes text
     cdef list cells = []
+    begin_splitting(&splitter, delimiter, limit)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         p = <const uint8_t*> view.buf
         end = p + view.len
         while True:
-            found = table._next(&p, end, is_last, &cell)
+            splitter.column = len(cells) + 1
+            found = next_cell(&splitter, &p, end, is_last, &cell)
             if found == OPEN:
                 return None
+            valid = utf8_size(cell.start, cell.end - cell.start) if found != WRONG else 0
+            if found != WRONG and valid < cell.end - cell.start:
+                found = fail(&splitter, ENCODING, cell.start + valid)
             if found == WRONG:
-                raise Wrong
+                raise _wrong(&splitter, <const uint8_t*> view.buf)
             text = (<const char*> cell.start)[:cell.end - cell.start]
             cells.append((text.replace(b'""', b'"') if cell.is_escaped else text).decode())
             if found == ROW:

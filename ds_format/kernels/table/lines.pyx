@@ -1,6 +1,7 @@
 """Values of columns → lines of a table of text.
 
-Cells are quoted where RFC 4180 requires it. Numbers have the fewest digits that restore them.
+Cells are quoted where RFC 4180 requires it, and where a reader could see a comment or a damaged file. Numbers have the
+fewest digits that restore them.
 """
 
 cimport numpy as cnp
@@ -9,7 +10,7 @@ from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memchr, memset
 
 from ..common.decimals cimport put_by_python, put_digits, put_integer, put_number
 from ..common.output cimport Output, grow, put_byte, put_bytes
@@ -23,7 +24,10 @@ cdef enum:
     NUMBER = 64  # maximum bytes of a number
 
 
-def put_lines(list values not None, list masks not None, Py_ssize_t n, uint8_t delimiter, bytes quoted not None=b""):
+def put_lines(
+    list values not None, list masks not None, Py_ssize_t n, uint8_t delimiter, bytes quoted not None=b"",
+    uint8_t point=c".",
+):
     """Return lines, which end with CR LF.
 
     Parameters
@@ -38,6 +42,8 @@ def put_lines(list values not None, list masks not None, Py_ssize_t n, uint8_t d
         The byte between two cells.
     quoted : bytes
         Other bytes because of which a cell is quoted.
+    point : int
+        The byte before decimals.
 
     Raises
     ------
@@ -49,7 +55,7 @@ def put_lines(list values not None, list masks not None, Py_ssize_t n, uint8_t d
     cdef uint8_t[256] special
     memset(&out, 0, sizeof(Output))
     memset(special, 0, 256)
-    for byte in quoted + b'"\r\n':
+    for byte in quoted + b'"\r\n\0':
         special[<uint8_t> byte] = 1
     special[delimiter] = 1
     if len(masks) != columns:
@@ -65,7 +71,7 @@ def put_lines(list values not None, list masks not None, Py_ssize_t n, uint8_t d
                 if k:
                     put_byte(&out, delimiter)
                 if masks[k] is None or not (<uint8_t*> cnp.PyArray_DATA(masks[k]))[i]:
-                    _put(&out, <cnp.ndarray> values[k], i, special)
+                    _put(&out, <cnp.ndarray> values[k], i, special, point, k == 0)
             if out.size == begin and columns == 1:
                 put_bytes(&out, '""', 2)  # an empty line could be none
             put_bytes(&out, "\r\n", 2)
@@ -80,18 +86,27 @@ cdef int _check(cnp.ndarray array, Py_ssize_t n) except -1:
     return 0
 
 
-cdef int _put(Output* out, cnp.ndarray values, Py_ssize_t i, const uint8_t* special) except -1:
+cdef int _put(
+    Output* out, cnp.ndarray values, Py_ssize_t i, const uint8_t* special, uint8_t point, bint is_first
+) except -1:
     """Append a cell."""
     cdef int type = cnp.PyArray_TYPE(values)
     cdef const void* data = cnp.PyArray_DATA(values)
     cdef uint64_t large
+    cdef Py_ssize_t begin = out.size
+    cdef uint8_t* found
     if type == cnp.NPY_OBJECT:
-        return _put_text(out, <object> (<PyObject**> data)[i], special)
+        return _put_text(out, <object> (<PyObject**> data)[i], special, is_first)
     grow(out, NUMBER)
-    if type == cnp.NPY_FLOAT64:
-        return _put_real(out, (<const double*> data)[i], False)
-    if type == cnp.NPY_FLOAT32:
-        return _put_real(out, (<const float*> data)[i], True)
+    if type == cnp.NPY_FLOAT64 or type == cnp.NPY_FLOAT32:
+        if type == cnp.NPY_FLOAT64:
+            _put_real(out, (<const double*> data)[i], False)
+        else:
+            _put_real(out, (<const float*> data)[i], True)
+        found = <uint8_t*> memchr(out.data + begin, c".", out.size - begin)
+        if found != NULL:
+            found[0] = point
+        return 0
     if type == cnp.NPY_BOOL:
         return put_bytes(out, "True", 4) if (<const uint8_t*> data)[i] else put_bytes(out, "False", 5)
     if type != cnp.NPY_INT64 and type != cnp.NPY_UINT64:
@@ -126,11 +141,11 @@ cdef int _put_real(Output* out, double value, bint is_single) except -1:
     return put_by_python(out, value)
 
 
-cdef int _put_text(Output* out, object text, const uint8_t* special) except -1:
-    """Append a text, quoted if it has a special byte."""
+cdef int _put_text(Output* out, object text, const uint8_t* special, bint is_first) except -1:
+    """Append a text, quoted if it has a special byte, or would make a line a comment."""
     cdef Py_ssize_t size = 0, i, quotes = 0
     cdef const uint8_t* p = <const uint8_t*> PyUnicode_AsUTF8AndSize(text, &size)
-    cdef bint is_quoted = False
+    cdef bint is_quoted = is_first and size and p[0] == c"#"
     cdef uint8_t* to
     for i in range(size):
         quotes += p[i] == c'"'

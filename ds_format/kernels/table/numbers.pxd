@@ -1,9 +1,12 @@
-"""Text of a cell → a number, as Python's `int` and `float` read it, but without underscores."""
+"""Text of a cell → a number, as Python's `int` and `float` read it, but without underscores.
+
+Decimals may be behind another character than a point.
+"""
 
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strchr
 
 from ..common.decimals cimport nearest
 
@@ -68,8 +71,8 @@ cdef inline int _take_digits(const uint8_t** at, const uint8_t* end, uint64_t* d
     return <int> (p - end)
 
 
-cdef inline void parse(const uint8_t* p, const uint8_t* end, Number* number) noexcept nogil:
-    """Parse a cell that is not empty."""
+cdef inline void parse(const uint8_t* p, const uint8_t* end, uint8_t point, Number* number) noexcept nogil:
+    """Parse a cell that is not empty. `point` is the character before decimals."""
     cdef bint is_negative = False, is_real = False
     cdef uint64_t digits = 0
     cdef int n = 0, exponent, shown, places, power = 0, sign = 1
@@ -83,7 +86,7 @@ cdef inline void parse(const uint8_t* p, const uint8_t* end, Number* number) noe
         p += 1
     shown = _take_digits(&p, end, &digits, &n)
     exponent = max(n - DIGITS, 0)
-    if p < end and p[0] == c".":
+    if p < end and p[0] == point:
         is_real = True
         p += 1
         places = _take_digits(&p, end, &digits, &n)
@@ -141,14 +144,18 @@ cdef inline bint _last(uint64_t digits, uint8_t last, uint64_t* whole) noexcept 
     return True
 
 
-cdef inline double parse_by_python(const uint8_t* p, const uint8_t* end) except? -1.0:
+cdef inline double parse_by_python(const uint8_t* p, const uint8_t* end, uint8_t point) except? -1.0:
     cdef char[NUMBER_SIZE + 1] text
+    cdef char* found
     while _is_blank(p[0]):
         p += 1
     while _is_blank(end[-1]):
         end -= 1
     if end - p > NUMBER_SIZE:
-        return float((<const char*> p)[:end - p])
+        return float((<const char*> p)[:end - p].replace(bytes([point]), b"."))
     memcpy(text, p, end - p)
     text[end - p] = 0
+    found = strchr(text, point)
+    if found != NULL:
+        found[0] = c"."
     return PyOS_string_to_double(text, NULL, NULL)

@@ -49,7 +49,7 @@ from .workspace import (
 )
 
 if TYPE_CHECKING:
-    from ...api.options import ConvertOptions
+    from ...api.options import ConvertOptions, TableReadOptions
 
 CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
 STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)
@@ -147,6 +147,7 @@ def convert_many(
     each: Each | None = None,
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
+    reading: TableReadOptions | None = None,
     **options: Unpack[ConvertOptions],
 ) -> list[Conversion]:
     """Convert many files to another format, each to another file.
@@ -169,7 +170,7 @@ def convert_many(
         `$XDG_STATE_HOME` or `~/.local/state`.
     to : str
         Suffix of the outputs, which determines their format.
-    variables, sel, range_, at, between, jd, skip_unsupported
+    variables, sel, range_, at, between, jd, skip_unsupported, reading
         As for `ds_format.convert`.
     executor : concurrent.futures.Executor, optional
         Converts the files, instead of this process: a process pool, or a dask client's `get_executor()`. Its workers
@@ -241,7 +242,7 @@ def convert_many(
         drivers.located_each(words, storage_options, store),
         drivers.located(outdir, storage_options),
         suffix_of(to),
-        Selected(selection, skip_unsupported, options),
+        Selected(selection, skip_unsupported, options, reading),
         RunOptions(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
     )
 

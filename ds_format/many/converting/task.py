@@ -101,6 +101,8 @@ class Selected(NamedTuple):
     skip_unsupported: bool
     options: Mapping[str, Any]
     """Options of the format of the target."""
+    reading: Mapping[str, Any] | None = None
+    """Options of the format of the files."""
 
     @property
     def jd(self) -> bool:
@@ -109,14 +111,15 @@ class Selected(NamedTuple):
 
     def convert(self, source: Location, target: str, progress: Progress | None, **options: Any) -> None:
         """See `FilePart`."""
-        how: dict[str, Any] = {"skip_unsupported": self.skip_unsupported, "progress": progress}
+        how: dict[str, Any] = {"skip_unsupported": self.skip_unsupported, "progress": progress, "reading": self.reading}
         convert_selection(source, target, self.selection, **how, **self.options, **options)
 
     @contextlib.contextmanager
     def opened(self, source: Location, *, verify: bool = False) -> Iterator[Subset]:
         """See `FilePart`."""
-        how = verifying(source) if verify else {}
-        with open_subset(source, self.selection, skip_unsupported=self.skip_unsupported, **how) as part:
+        how: dict[str, Any] = verifying(source) if verify else {}
+        how |= {"skip_unsupported": self.skip_unsupported, "reading": self.reading}
+        with open_subset(source, self.selection, **how) as part:
             yield part
 
     def parameters(self) -> Mapping[str, Any]:
@@ -127,6 +130,7 @@ class Selected(NamedTuple):
             "jd": self.jd,
             "skip_unsupported": self.skip_unsupported,
             "options": self.options,
+            **({"reading": self.reading} if self.reading else {}),
         }
 
 
