@@ -32,7 +32,8 @@ INTERNAL = [
         "ds_format.zds.store_access.WritableStore",
         "ds_format.zds.training.Batches",
     ),
-    *("Address", "Input", "NetCDFOptions", "ds_format.api.options.Writable", "ds_format.views.subset.FileObject"),
+    *("Address", "Input", "NetCDFOptions", "TableReadOptions"),
+    *("ds_format.api.options.Writable", "ds_format.views.subset.FileObject"),
     *(f"ds_format.api.options.{name}" for name in vars(options) if name.endswith("Options")),
 ]
 """Types in signatures that have no page."""

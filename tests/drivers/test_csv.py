@@ -364,6 +364,7 @@ def test_what_cannot_be_between_cells(delimiter: Any, tmp_path: Path) -> None:
         ("a.tsv", "a,b\tc", ["a,b", "c"]),
         ("a.csv", "a;b;c\td", ["a", "b", "c\td"]),
         ("a.csv", "a", ["a"]),
+        ("a.csv", '"a\n,";b', ["a\n,", "b"]),
     ],
 )
 def test_the_line_of_names_tells_the_separator(name: str, line: str, names: list[str], tmp_path: Path) -> None:

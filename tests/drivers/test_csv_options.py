@@ -146,6 +146,13 @@ def test_comments_and_units_between_the_rows(tmp_path: Path) -> None:
     assert ds.read(path, units=True)["a"].size == 0
 
 
+def test_many_tables_are_read_in_one_form(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("# x\nx;y\n1,5;2\n")
+    reading: Any = {"comments": "#", "decimal": ","}
+    [done] = ds.convert_many([tmp_path / "a.csv"], tmp_path / "out", reading=reading, verify=True)
+    assert ds.read(str(done.output))["x"].tolist() == [1.5]
+
+
 def test_a_handle_reads_as_its_file_was_opened(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("#\nx;y\nm;s\n1,5;2\n")
     with ds.open(tmp_path / "a.csv", comments="#", decimal=",", units=True) as file:

@@ -57,10 +57,14 @@ def delimiter_of(path: str, decimal: str) -> str:
     return "\t" if path.lower().endswith((".tsv", ".tab")) else ";" if decimal == "," else ","
 
 
-def found_delimiter(own: str, line: bytes) -> str:
-    """Return the separator of cells of a file: that of its suffix, unless only others are in the line of names."""
-    unquoted = b"".join(line.split(b'"')[::2])
-    counts = {one: unquoted.count(one.encode()) for one in DELIMITERS}
+def found_delimiter(own: str, head: bytes) -> str:
+    """Return the separator of cells of a file: that of its suffix, unless only others are among the names.
+
+    The first bytes are those of the names, which can have the end of a line in quotes.
+    """
+    unquoted = b"".join(head.split(b'"')[::2])
+    names = re.split(b"[\r\n]", unquoted, maxsplit=1)[0]
+    counts = {one: names.count(one.encode()) for one in DELIMITERS}
     return own if counts.get(own) else max(DELIMITERS, key=lambda one: (counts[one], one == own))
 
 
@@ -201,13 +205,12 @@ class CsvSource(ArraySource):
         if self._first == body.size:
             return
         head = bytes(body.read(self._first, min(ROW_SIZE, body.size - self._first)))
-        line = re.split(b"[\r\n]", head, maxsplit=1)[0]
-        if not line:
+        if head[:1] in b"\r\n":
             raise FormatError(
                 f"line {_line_at(body, self._first)}: found an empty line, expected the names of the columns"
             )
         if delimiter is None:
-            self.delimiter = found_delimiter(self.delimiter, line)
+            self.delimiter = found_delimiter(self.delimiter, head)
             if self.delimiter == self._decimal:
                 raise FormatError(f'found cells separated by "{self.delimiter}", which is also the decimal')
         names, end = self._row(body, self._first)
