@@ -150,7 +150,7 @@ WRONG_FILES: list[tuple[bytes, dict[str, Any], str]] = [
     (b"a,b\n#" + LONG + b"\n", {"comments": "#"}, "line 2: found more than 131072 characters"),
     (b"a,b\n1,2\n3.5,-1e309\n", {}, "line 3, column 2: found a number beyond those of float64"),
     (b"a\n1" + b"0" * 400 + b"\n1.5\n", {}, "line 2, column 1: found a number beyond those of float64"),
-    (b"a,b\n1,2\n", {"decimal": ","}, 'found cells separated by ",", which is also the decimal'),
+    (b"a,b\n1,2\n", {"decimal": ","}, 'line 1: found names separated by ",", which is also the decimal'),
 ]
 
 

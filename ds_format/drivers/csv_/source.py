@@ -205,16 +205,17 @@ class CsvSource(ArraySource):
         if self._first == body.size:
             return
         head = bytes(body.read(self._first, min(ROW_SIZE, body.size - self._first)))
+        line = _line_at(body, self._first)
         if head[:1] in b"\r\n":
-            raise FormatError(
-                f"line {_line_at(body, self._first)}: found an empty line, expected the names of the columns"
-            )
+            raise FormatError(f"line {line}: found an empty line, expected the names of the columns")
         if delimiter is None:
             self.delimiter = found_delimiter(self.delimiter, head)
             if self.delimiter == self._decimal:
-                raise FormatError(f'found cells separated by "{self.delimiter}", which is also the decimal')
+                raise FormatError(
+                    f'line {line}: found names separated by "{self.delimiter}", which is also the decimal'
+                )
         names, end = self._row(body, self._first)
-        _check_names(_line_at(body, self._first), names)
+        _check_names(line, names)
         self._names, self._first = [escape(name) for name in names], end
 
     def _read_units(self, body: Body) -> list[str]:
