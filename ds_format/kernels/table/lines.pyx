@@ -103,9 +103,10 @@ cdef int _put(
             _put_real(out, (<const double*> data)[i], False)
         else:
             _put_real(out, (<const float*> data)[i], True)
-        found = <uint8_t*> memchr(out.data + begin, c".", out.size - begin)
-        if found != NULL:
-            found[0] = point
+        if point != c".":
+            found = <uint8_t*> memchr(out.data + begin, c".", out.size - begin)
+            if found != NULL:
+                found[0] = point
         return 0
     if type == cnp.NPY_BOOL:
         return put_bytes(out, "True", 4) if (<const uint8_t*> data)[i] else put_bytes(out, "False", 5)
