@@ -33,6 +33,8 @@ from ..codec.encode import type_of
 from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, TOO_DEEP, check_dims, is_too_deep, kind_of
 from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
+from ..kernels.json.arrays import decode_variables
+from ..kernels.json.decode import Unusual
 from ..kernels.json.values import dumps
 from .base import Metadata, warn
 from .sink import FileSink, count_payloads, typed_blocks
@@ -43,13 +45,15 @@ HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {b
 """First letter of a type's code → types of JSON values that represent it."""
 
 
-def array_of(data: Any, type_name: Any, size: Any, where: str) -> Any:
+def array_of(text: bytes, data: Any, type_name: Any, size: Any, where: str) -> Any:
     """Return the array that a JSON value represents.
 
     Parameters
     ----------
+    text : bytes
+        That of the file.
     data : object
-        A number, string or boolean, null, or nested lists of these.
+        A number, string or boolean, null, or nested lists of these, also as a tuple of `decode_variables`.
     type_name, size : object
         The properties `.type` and `.size`, None where they are absent. Data that contradict them decide.
     where : str
@@ -67,10 +71,17 @@ def array_of(data: Any, type_name: Any, size: Any, where: str) -> Any:
     """
     if data is None and size != []:
         return None
+    ds_type = TYPES.get(type_name) if type(type_name) is str else None
+    if type(data) is tuple:
+        values, mask, least, most, start, end = data
+        is_clear = ds_type is not None or type_name is None
+        array = _converted(values, mask, least, most, ds_type) if is_clear else None
+        if array is not None:
+            return array
+        data = json.loads(text[start:end])
     shape = _shape(data)
     kinds: set[type] = set()
     _check(data, shape, (), kinds)
-    ds_type = TYPES.get(type_name) if type(type_name) is str else None
     if 0 in shape:
         return np.zeros(_full_shape(shape, size), "f8" if ds_type is None else ds_type.code)
     array = None if ds_type is None else _typed(data, shape, kinds, ds_type)
@@ -140,7 +151,7 @@ def _full_shape(shape: tuple[int, ...], size: Any) -> tuple[int, ...]:
         raise FormatError(f".size: {error}") from None
 
 
-def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -> NDArray[Any] | None:
+def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -> Any:
     """Return an array of the type that is promised, or None if it cannot hold the values."""
     none: type = type(None)
     if not kinds <= {*HELD[ds_type.code[0]], none}:
@@ -151,14 +162,44 @@ def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -
         mask = np.fromiter((value is None for value in source.flat), np.bool_, source.size).reshape(shape)
         source[mask] = "" if ds_type.is_string else 0
     try:
-        values: NDArray[Any] = (_narrow if ds_type.name in NARROW else exact_array)(source, ds_type.code)
+        array = _cast(source, mask, ds_type)
         if ds_type.code[0] == "f" and int in kinds:
-            _check_integers(data, shape, values.dtype)
-        if ds_type.name == "str":
-            flat = [text.encode("utf-8", "surrogateescape") for text in values.flat]
-            values = np.fromiter(flat, object, len(flat)).reshape(shape)
+            _check_integers(data, shape, array.dtype)
     except (OverflowError, UnicodeEncodeError):
         return None
+    return array
+
+
+def _converted(
+    values: NDArray[Any], mask: NDArray[np.bool_] | None, least: int, most: int, ds_type: Type | None
+) -> Any:
+    """Return what `decode_variables` made of lists as an array of a type, or None if that may not hold the values."""
+    if ds_type is None:
+        return values if mask is None else np.ma.MaskedArray(values, mask)
+    kind, found = ds_type.code[0], values.dtype.kind
+    if kind in "iu" and found == "i":
+        limits = np.iinfo(ds_type.code)
+        is_held = limits.min <= least and most <= limits.max
+    elif kind == "f" and found in "if":
+        is_held = max(-least, most) <= 2 << np.finfo(ds_type.code).nmant
+    else:
+        is_held = kind == found
+    if not is_held:
+        return None
+    if mask is not None and ds_type.is_string:
+        values[mask] = ""
+    try:
+        return _cast(values, mask, ds_type)
+    except OverflowError:
+        return None
+
+
+def _cast(source: Any, mask: NDArray[np.bool_] | None, ds_type: Type) -> Any:
+    """Return an array of a type. Raise OverflowError or UnicodeEncodeError if it cannot hold one of the values."""
+    values: NDArray[Any] = (_narrow if ds_type.name in NARROW else exact_array)(source, ds_type.code)
+    if ds_type.name == "str":
+        flat = [text.encode("utf-8", "surrogateescape") for text in values.flat]
+        values = np.fromiter(flat, object, len(flat)).reshape(values.shape)
     return values if mask is None else np.ma.MaskedArray(values, mask, copy=False)
 
 
@@ -185,7 +226,7 @@ BEGINNINGS = b'{["-0123456789tfnNI\xef'
 class JsonSource(HeldSource):
     """An open JSON file; see `ds_format.drivers.base.Source`.
 
-    Its values are held in memory as arrays; while it is opened, its text and Python's objects, too.
+    Its values are held in memory as arrays; while it is opened, its text, and lists of unusual values, too.
 
     Parameters
     ----------
@@ -204,12 +245,16 @@ class JsonSource(HeldSource):
         file = open_unread(path)
         data = bytes(file.read(0, file.size))
         try:
-            self._take(_parse(data))
+            self._take(data)
         except DsError as error:
             raise error.at(path=self.path)
 
-    def _take(self, root: dict[str, Any]) -> None:
+    def _take(self, text: bytes) -> None:
         """Make arrays and metadata of the root object, variable by variable, and release the lists."""
+        try:
+            root = decode_variables(text)
+        except (Unusual, UnicodeDecodeError):
+            root = _parse(text)
         given = root.pop(".", {})
         if type(given) is not dict:
             raise FormatError(f'".": found {kind_of(given)}, expected an object')
@@ -227,14 +272,15 @@ class JsonSource(HeldSource):
             if raw not in root:
                 entry = {**entry, ".size": None}  # what a size says of data that are not there is no missing scalar
             try:
-                self.arrays[key], self.meta[key] = self._variable(key, root.pop(raw, None), entry)
+                self.arrays[key], self.meta[key] = self._variable(text, key, root.pop(raw, None), entry)
             except DsError as error:
                 raise error.at(variable=unescape(key))
         self.meta["."] = _attributes(attributes)
 
-    def _variable(self, key: str, data: Any, entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _variable(self, text: bytes, key: str, data: Any, entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         hint = entry.get(".type")
-        array = array_of(data, hint, entry.get(".size"), str(DsError("", path=self.path, variable=unescape(key)))[:-2])
+        where = str(DsError("", path=self.path, variable=unescape(key)))[:-2]
+        array = array_of(text, data, hint, entry.get(".size"), where)
         meta = _attributes(entry)
         if array is None:
             meta.update({".size": None, ".type": hint if type(hint) is str and hint in TYPES else None})

@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
+from ds_format.base.dtypes import TYPES
 from ds_format.codec.encode import properties_of
 from ds_format.dataset import as_array
 from ds_format.drivers import json_
 from ds_format.drivers.json_ import nested
+from ds_format.kernels.json.decode import Unusual
 
 from .. import golden_text
-from ..same import same_data, same_metadata
+from ..same import same_data, same_metadata, same_object
 from ..strategies import arrays, datasets
 
 NAMES = golden_text.names("json")
@@ -49,6 +52,7 @@ def test_all_golden_files_are_there() -> None:
     assert len(NAMES) == 5
 
 
+@pytest.mark.filterwarnings("ignore:.*have a payload")
 @given(datasets())
 def test_a_dataset_comes_back(dataset: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -65,6 +69,7 @@ def test_a_dataset_comes_back(dataset: dict[str, Any]) -> None:
     assert same_metadata(dataset["."]["."], found["."]["."])
 
 
+@pytest.mark.filterwarnings("ignore:.*have a payload")
 @given(arrays(), st.integers(1, 400))
 def test_a_variable_comes_back_from_blocks(array: Any, budget: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -164,6 +169,91 @@ def test_lists_without_types(text: str, dtype: str, data: Any, tmp_path: Path) -
     assert array.tolist() == data
 
 
+SIGNS = st.sampled_from(["", "-"])
+INTEGERS = st.builds(
+    lambda sign, bits, more: f"{sign}{(1 << bits) + more}", SIGNS, st.integers(1, 62), st.integers(-2, 2)
+)
+DECIMALS = st.one_of(
+    st.floats().map(json.dumps),
+    st.floats(width=16).map(json.dumps),
+    st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})([eE][-+]?[0-9]{1,4})?", fullmatch=True),
+)
+STRINGS = st.text(max_size=9).map(json.dumps)
+BOOLEANS = st.sampled_from(["true", "false"])
+SPECIAL_NUMBERS = [
+    "-0",
+    "-0.0",
+    "16777217",
+    "2049",
+    "1e400",
+    str(1 << 63),
+    str(-1 << 63),
+    str(-1 << 64),
+    f"0.{'1' * 70}",
+]
+UNUSUAL_STRINGS = ['"ž"', '"\\ud800"', '"\\udcff"']
+NOT_VALUES = ["01", "1.", "-", "+1", ".5", "1e", "nul", "-NaN", "'a'", '"a', "[1]", "[]", '{"a": [1, 2]}', ""]
+ANYTHING = st.one_of(
+    INTEGERS, DECIMALS, STRINGS, BOOLEANS, st.sampled_from([*SPECIAL_NUMBERS, *UNUSUAL_STRINGS, *NOT_VALUES])
+)
+
+
+@st.composite
+def json_texts(draw: st.DrawFn) -> bytes:
+    """Return a dataset of nested lists, most of which have one shape and one kind, or nearly so."""
+
+    def seldom() -> bool:
+        return draw(st.integers(0, 49)) == 0
+
+    def nested_text(items: st.SearchStrategy[str], size: list[int]) -> str:
+        if seldom():
+            return draw(ANYTHING)
+        if not size:
+            return draw(items)
+        comma = draw(st.sampled_from([", ", ",", "\n ,"]))
+        return f"[{comma.join(nested_text(items, size[1:]) for _ in range(size[0] - seldom()))}]"
+
+    members, entries = [], []
+    for name in draw(st.lists(st.sampled_from(["a", "b", "ž"]), min_size=1, max_size=3, unique=True)):
+        kinds = st.sampled_from([[INTEGERS], [DECIMALS], [INTEGERS, DECIMALS], [STRINGS], [BOOLEANS]])
+        items = st.one_of(*draw(kinds), *[st.just("null")] * draw(st.integers(0, 1)))
+        members.append(f'"{name}": {nested_text(items, draw(st.lists(st.integers(1, 3), max_size=3)))}')
+        if draw(st.booleans()):
+            entries.append(f'"{name}": {{".type": "{draw(st.sampled_from([*TYPES, "x"]))}"}}')
+    members.append('"\\u0061": 1' if seldom() else f'".": {{{", ".join(entries)}}}')
+    text = f"{{{', '.join(members)}}}\n".encode()
+    if seldom():
+        at = draw(st.integers(0, len(text)))
+        text = text[:at] + draw(st.binary(max_size=2)) + text[at + draw(st.integers(0, 2)) :]
+    return text
+
+
+def outcome(path: Path) -> Any:
+    """Return what reading gives: data and metadata, or an error, and warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found: Any = dict(ds.read(path))
+        except ds.DsError as error:
+            found = str(error)
+    return found, [str(warning.message) for warning in caught]
+
+
+def decode_nothing(text: bytes) -> Any:
+    raise Unusual
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(json_texts())
+def test_usual_lists_are_read_as_by_python(text: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "a.json", text)
+        found = outcome(path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(json_, "decode_variables", decode_nothing)
+            assert same_object(found, outcome(path))
+
+
 @pytest.mark.parametrize(
     ("values", "type_name", "dtype"),
     [
@@ -217,16 +307,18 @@ def test_sizes_that_contradict_the_data(tmp_path: Path) -> None:
         ('{"x": [1, {"a": 2}]}', r'variable "x": at \[1\]: found an object, expected a value'),
         ('{"x": {"a": 2}}', 'variable "x": found an object, expected a value'),
         ('{"x": [1, "a"]}', 'variable "x": a list holds int, str; expected values of one type'),
+        ('{"x": [9007199254740993, 0.5]}', 'variable "x": a list holds float, int that no one type can hold exactly'),
         ('{"x": [36893488147419103232]}', 'variable "x": integers that neither int64 nor uint64 can hold'),
         ('{"x": ' + "[" * 65 + "]" * 65 + "}", 'variable "x": found more than 64 nested lists'),
         ('{"x": [], ".": {"x": {".size": [0, -1]}}}', r'variable "x": .size: found \[0, -1\]'),
         ('{"x": [1], ".": {"x": {".dims": ["a", "b"]}}}', 'variable "x": .dims: found 2 names, expected 1'),
         ('{"x": [1], ".": {"x": {".dims": "a"}}}', 'variable "x": .dims: found "a", expected a list of names'),
         ('{"x": [1], ".": []}', '".": found an array, expected an object'),
+        ('{"x": [1], ".": [1]}', '".": found an array, expected an object'),
         ('{"x": [1], ".": {"x": 5}}', '".": "x": found a number, expected an object'),
         ('{".x": 1}', r'found the name ".x", expected "\\.x"'),
     ],
-    ids=range(28),
+    ids=range(30),
 )
 def test_what_is_wrong_in_a_file(text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(ds.FormatError, match=f"a.json: {message}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -32,6 +33,8 @@ from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, 
 from ds_format.kernels.hdf5.chunks import put_chunks, unshuffle
 from ds_format.kernels.hdf5.objects import Parser
 from ds_format.kernels.hdf5.small import SmallArray
+from ds_format.kernels.json.arrays import decode_variables
+from ds_format.kernels.json.decode import Unusual
 
 from .. import oracles
 from ..hdf5.damage import Anatomy
@@ -175,7 +178,18 @@ def metadata(put: Place) -> None:
             assert isinstance(parser.parse([(0, data[:96]), (end, known)][end < 96 :], len(data)), (list, HDF5File))
 
 
-CASES = {case.__name__: case for case in (bits, values, chunks, streams, long_streams, metadata)}
+def json_text(put: Place) -> None:
+    """Variables of a JSON text, which is cut at each byte."""
+    text = (
+        b' {"a": [[1, -20], [3.25e+1, null]], "b": [true, false], "c": ["\\u017e", "abcdefgh"], "d": [-Infinity, NaN]} '
+    )
+    for n in range(1, len(text)):
+        with contextlib.suppress(Unusual):
+            decode_variables(put(np.frombuffer(text[:n], np.uint8)))
+    assert list(decode_variables(put(np.frombuffer(text, np.uint8)))) == ["a", "b", "c", "d"]
+
+
+CASES = {case.__name__: case for case in (bits, values, chunks, streams, long_streams, metadata, json_text)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

@@ -1,28 +1,25 @@
 """Usual JSON text → Python values, with the results of Python's module `json`.
 
 Names that occur repeatedly are created once. Wrong and unusual text is left to that module: `Unusual` is raised without
-a message. Integers of more than 18 digits, floats of more than 60 characters, unpaired surrogates and deep nesting are
+a message. Integers outside of int64, floats of more than 60 characters, unpaired surrogates and deep nesting are
 unusual.
 """
 
 from cpython.dict cimport PyDict_SetItem, PyDict_Size
 from cpython.float cimport PyFloat_FromDouble
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from ..common.decimals cimport nearest
 from ..common.words cimport load_u64
+from .numbers cimport Number, take_number
 from .unescape cimport unescape
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
     void* PyUnicode_DATA(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
-    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
 
 cdef enum:
     MAX_NAME_SIZE = 40  # bytes of a name that is remembered
@@ -186,8 +183,6 @@ cdef str take_string(Text* t, Names names):
 
 cdef enum:
     MAX_DEPTH = 64  # nested lists and dicts
-    DIGITS = 18  # digits of an integer that always fits into 64 bits
-    NUMBER_SIZE = 60  # maximum bytes of a float
 
 
 cdef int expect(Text* t, uint8_t byte) except -1:
@@ -207,80 +202,20 @@ cdef str take_key(Text* t, Names names):
     return name
 
 
-cdef inline int _take_digits(Text* t, uint64_t* value) noexcept:
-    """Step over digits, append them to a number, and return how many there are."""
-    cdef const uint8_t* start = t.p
-    while t.p < t.end and b"0" <= t.p[0] <= b"9":
-        value[0] = 10 * value[0] + (t.p[0] - 48)
-        t.p += 1
-    return <int> (t.p - start)
-
-
-cdef inline uint64_t _take_integer(Text* t, int* n) except? 0xFFFFFFFFFFFFFFFF:
-    """Step over an integer without a sign, or the part of a number before the point. Few digits are exact."""
-    cdef const uint8_t* first = t.p
-    cdef uint64_t value = 0
-    n[0] = _take_digits(t, &value)
-    if n[0] == 0 or (n[0] > 1 and first[0] == b"0"):
-        raise Unusual
-    return value
-
-
-cdef inline bint _is_float(Text* t) noexcept:
-    """Return whether a number continues after its integer part."""
-    return t.p < t.end and (t.p[0] == b"." or t.p[0] == b"e" or t.p[0] == b"E")
-
-
 cdef int64_t take_count(Text* t) except -1:
-    """Take an integer of 0 or more."""
-    cdef int n
-    cdef uint64_t value
+    """Take an integer from 0 to 2**60, so that the sum of a few fits into int64."""
+    cdef Number number
     next_byte(t)
-    value = _take_integer(t, &n)
-    if n > DIGITS or _is_float(t):
+    if not take_number(t, &number) or number.is_real or not 0 <= number.integer <= <int64_t> 1 << 60:
         raise Unusual
-    return <int64_t> value
+    return number.integer
 
 
 cdef object _take_number(Text* t):
-    cdef const uint8_t* start = t.p
-    cdef bint negative = start[0] == b"-", is_less, is_short = True
-    cdef int n, places = 0, exponent = 0
-    cdef uint64_t value, power = 0
-    cdef double number
-    t.p += negative
-    value = _take_integer(t, &n)
-    if not _is_float(t):
-        if n > DIGITS:
-            raise Unusual
-        return -<int64_t> value if negative else <int64_t> value
-    if t.p[0] == b".":
-        t.p += 1
-        places = _take_digits(t, &value)
-        if places == 0:
-            raise Unusual
-    if t.p < t.end and (t.p[0] == b"e" or t.p[0] == b"E"):
-        t.p += 1
-        is_less = t.p < t.end and t.p[0] == b"-"
-        if t.p < t.end and (t.p[0] == b"+" or t.p[0] == b"-"):
-            t.p += 1
-        exponent = _take_digits(t, &power)
-        if exponent == 0:
-            raise Unusual
-        is_short = exponent <= 3
-        exponent = -<int> power if is_less else <int> power
-    if is_short and n + places <= DIGITS and nearest(value, exponent - places, &number):
-        return PyFloat_FromDouble(-number if negative else number)
-    return _parse_float(start, t.p - start)
-
-
-cdef object _parse_float(const uint8_t* start, Py_ssize_t size):
-    cdef char[NUMBER_SIZE + 1] text
-    if size > NUMBER_SIZE:
+    cdef Number number
+    if not take_number(t, &number):
         raise Unusual
-    memcpy(text, start, size)
-    text[size] = 0
-    return PyFloat_FromDouble(PyOS_string_to_double(text, NULL, NULL))
+    return PyFloat_FromDouble(number.real) if number.is_real else number.integer
 
 
 cdef object _take_word(Text* t):
@@ -290,12 +225,6 @@ cdef object _take_word(Text* t):
         return True
     if follows(t, b"false", 5):
         return False
-    if follows(t, b"NaN", 3):
-        return PyFloat_FromDouble(NAN)
-    if follows(t, b"Infinity", 8):
-        return PyFloat_FromDouble(INFINITY)
-    if follows(t, b"-Infinity", 9):
-        return PyFloat_FromDouble(-INFINITY)
     raise Unusual
 
 
@@ -339,7 +268,7 @@ cdef object take_value(Text* t, Names names):
     cdef uint8_t c = next_byte(t)
     if c == b'"':
         return take_string(t, None)
-    if b"0" <= c <= b"9" or (c == b"-" and t.end - t.p > 1 and t.p[1] != b"I"):
+    if c < b"A" or c == b"N" or c == b"I":
         return _take_number(t)
     if c != b"[" and c != b"{":
         return _take_word(t)
