@@ -102,14 +102,14 @@ def test_strings_are_refused() -> None:
 
 
 @pytest.mark.parametrize("code", ["i1", "u2", "f4", "i8", "f8"])
-def test_each_pass_is_announced(code: str) -> None:
+def test_each_pass_is_announced_and_reads_each_block_once(code: str) -> None:
     array = np.arange(100).astype(code)
     for size in (0, stats.IN_MEMORY, stats.IN_MEMORY + 1):
-        passes: list[None] = []
+        read: list[None] = []
 
-        def blocks(passes: list[None] = passes) -> Iterator[Any]:
+        def blocks(read: list[None] = read) -> Iterator[Any]:
+            read.append(None)
             yield array
-            passes.append(None)
 
         summarize(blocks, size)
-        assert len(passes) == n_passes(size, array.itemsize)
+        assert len(read) == n_passes(size, array.itemsize)

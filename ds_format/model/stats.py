@@ -110,8 +110,11 @@ def summarize(blocks: Blocks, size: int) -> Summary:
         numbers = array[~np.isnan(array)] if moments.n < moments.n_values else array
         at_ranks = functools.partial(_sorted_at, numbers)
     else:
-        moments = functools.reduce(merged, (moments_of(_present(block)) for block in blocks()), NOTHING)
-        at_ranks = functools.partial(_counted_at, blocks)
+        moments, dtype = NOTHING, np.dtype(np.float64)
+        for block in blocks():
+            values = _present(block)
+            moments, dtype = merged(moments, moments_of(values)), values.dtype
+        at_ranks = functools.partial(_counted_at, blocks, dtype)
     if not moments.n:
         nothing = math.nan if moments.n_values else None
         pair = (nothing, nothing)
@@ -199,9 +202,8 @@ def _sorted_at(values: NDArray[Any], ranks: Sequence[int]) -> dict[int, Any]:
     return {rank: ordered[rank].item() for rank in ranks}
 
 
-def _counted_at(blocks: Blocks, ranks: Sequence[int]) -> dict[int, Any]:
+def _counted_at(blocks: Blocks, dtype: np.dtype[Any], ranks: Sequence[int]) -> dict[int, Any]:
     """Return rank → value at this rank among all values that are not NaN, without keeping them in memory."""
-    dtype = _present(next(iter(blocks()))).dtype
     bits = 8 * dtype.itemsize
     step = min(DIGIT, bits)
     by_prefix = {0: [(rank, rank) for rank in ranks]}
