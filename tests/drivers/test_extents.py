@@ -15,6 +15,7 @@ import ds_format as ds
 from ds_format.drivers import hdf5, netcdf
 from ds_format.drivers.library.catalog import joinable
 from ds_format.drivers.netcdf import source as netcdf_source
+from ds_format.drivers.netcdf.hdf5 import auditing
 
 h5py = pytest.importorskip("h5py")
 
@@ -183,7 +184,7 @@ def test_values_are_where_h5py_finds_them(
     check(netcdf.open(path), expected, data.draw)
     check(netcdf_source.NetCDFSource(path), expected, data.draw)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(netcdf_source, "find_extent", lambda path, name: None)
+        patch.setattr(netcdf_source, "find_extents", lambda path: {})
         check(netcdf_source.NetCDFSource(path), expected, data.draw)
     check(hdf5.open(path), expected, data.draw)
 
@@ -228,7 +229,23 @@ def test_a_variable_that_is_long_enough_is_read_by_one_call(tmp_path: Path, monk
     source.close()
 
 
+def test_a_file_is_audited_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = make(tmp_path / "x.nc", TWO)
+    audits: list[Any] = []
+
+    def counted(body: Any) -> Any:
+        audits.append(body)
+        return auditing.audited(body)
+
+    monkeypatch.setattr(netcdf_source, "audited", counted)
+    source = netcdf_source.NetCDFSource(tmp_path / "x.nc")
+    for name, whole in expected.items():
+        same(source.read(name), whole)
+    assert len(audits) == 1
+    source.close()
+
+
 def test_others_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "x.nc", Content(TWO.sizes, [Drawn(("t", "x"), (n, 3), "f4", None, "") for n in (2, 5)]))
-    monkeypatch.setattr(netcdf_source, "find_extent", None)
+    monkeypatch.setattr(netcdf_source, "find_extents", None)
     assert ds.read(tmp_path / "x.nc")["v0"].shape == (5, 3)

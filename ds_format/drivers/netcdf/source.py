@@ -11,6 +11,7 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.once import once
 from ...body import path_text
 from ...body.body import open_body
 from ...body.stamp import Stamp
@@ -250,11 +251,10 @@ def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
 Fetch = Callable[[Slices], NDArray[Any]]
 
 
-def find_extent(path: str, name: str) -> tuple[int, ...] | None:
-    """Return the extent of a variable of a netCDF-4 file by its name; None if `ds_format.hdf5` does not know it."""
+def find_extents(path: str) -> dict[str, tuple[int, ...] | None]:
+    """Return the extents of variables of a netCDF-4 file by their names, if `ds_format.hdf5` knows them."""
     audit = audited(open_body(path))
-    dataset = None if audit is None else audit.datasets.get(name)
-    return None if dataset is None else dataset.shape
+    return {} if audit is None else {name: dataset.shape for name, dataset in audit.datasets.items()}
 
 
 def read_growing(fetch: Fetch, slices: Slices, extent: tuple[int, ...] | None, axes: tuple[int, ...]) -> NDArray[Any]:
@@ -328,7 +328,6 @@ class NetCDFSource(LibrarySource):
     ):
         self.path = path_text(path)
         self._cached: FileVariable | None = None
-        self._extents: dict[str, tuple[int, ...] | None] = {}
         self._lease = Lease(self.path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
@@ -389,10 +388,11 @@ class NetCDFSource(LibrarySource):
         def fetch(slices: Slices) -> NDArray[Any]:
             return _raw(variable, slices)
 
-        name, axes = variable.name, variable.growing
-        if name not in self._extents:
-            self._extents[name] = find_extent(self.path, name)
-        return read_growing(fetch, slices, self._extents[name], axes)
+        return read_growing(fetch, slices, self._extents.get(variable.name), variable.growing)
+
+    @once
+    def _extents(self) -> dict[str, tuple[int, ...] | None]:
+        return find_extents(self.path)
 
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
