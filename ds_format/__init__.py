@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .base.text import escape as escape, unescape as unescape
     from .body.remote.settings import remote as remote
     from .comparison.records import Difference as Difference, Differences as Differences
-    from .dataset import Dataset as Dataset, validate as validate
+    from .datasets import Dataset as Dataset, validate as validate
     from .drivers.base import LossWarning as LossWarning, Problem as Problem
     from .errors import (
         BusyError as BusyError,
@@ -100,7 +100,7 @@ _MODULES = {
     "base.text": "escape unescape",
     "body.remote.settings": "remote",
     "comparison.records": "Difference Differences",
-    "dataset": "Dataset validate",
+    "datasets": "Dataset validate",
     "drivers.base": "LossWarning Problem",
     "errors": (
         "BusyError DriverError DsError DsWarning FormatError IntegrityError MissingError MissingGroupError "

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
 from ds_format.codec import line
-from ds_format.dataset import Dataset
+from ds_format.datasets import Dataset
 from ds_format.drivers.ds import whole
 from ds_format.errors import DsError
 from tests.headers.corpus import File, families

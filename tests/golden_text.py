@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ds_format as ds
-from ds_format.dataset import as_array
+from ds_format.datasets import as_array
 
 from . import golden_ds
 from .same import same_value

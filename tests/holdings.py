@@ -15,7 +15,7 @@ import netCDF4
 import numpy as np
 
 from ds_format.base.text import escape, on_one_line
-from ds_format.dataset import as_array, attrs, dims
+from ds_format.datasets import as_array, attrs, dims
 from ds_format.testing import Loss, Passage, exactly, variables
 
 # ------------------------------------------------------------------------------------------------------------- NaN

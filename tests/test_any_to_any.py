@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import ds_format as ds
-from ds_format.dataset import attrs
+from ds_format.datasets import attrs
 from ds_format.drivers import FORMATS
 from ds_format.drivers.netcdf.format import RESERVED
 from ds_format.testing import examples

@@ -22,7 +22,7 @@ from ds_format.body.lock import Lock
 from ds_format.codec.encode import describe
 from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
-from ds_format.dataset import arrays_of
+from ds_format.datasets import arrays_of
 from ds_format.drivers.ds.sink import BitStream
 from ds_format.drivers.spool import Spool
 from ds_format.model.selection import Selection

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import ds_format as ds
-from ds_format.dataset import as_array
+from ds_format.datasets import as_array
 
 from ..data import Data
 from ..runner import Bench, Case, Group

@@ -10,7 +10,7 @@ from .. import drivers
 from ..base import signatures
 from ..base.text import keys_of
 from ..body import name_of
-from ..dataset import META, Dataset
+from ..datasets import META, Dataset
 from ..errors import DriverError
 from .files import prepared, read, wants_numpy
 from .writing import without_xarray, write

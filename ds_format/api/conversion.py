@@ -9,7 +9,7 @@ from .. import drivers
 from ..base.progress import Progress
 from ..body import Address
 from ..body.body import Body
-from ..dataset import META, as_array
+from ..datasets import META, as_array
 from ..drivers.base import Sink, Source, check_faults
 from ..errors import UnsupportedError
 from ..model.marks import settled

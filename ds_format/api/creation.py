@@ -14,7 +14,7 @@ from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import path_text
-from ..dataset import META, as_array, attrs
+from ..datasets import META, as_array, attrs
 from ..drivers.base import BLOCK_SIZE, Entries, Metadata, Sink, block_slices
 from ..errors import DriverError, DsError, UnsupportedError
 from ..model import packing

@@ -14,7 +14,7 @@ from ..body import Address
 from ..comparison.datasets import DiffOptions, MemorySource, differences
 from ..comparison.records import Differences
 from ..comparison.values import Rule
-from ..dataset import META
+from ..datasets import META
 from ..errors import MissingError, UnsupportedError
 from ..model.selection import ALL, Selection, Selector
 from ..views.subset import Subset, open_subset

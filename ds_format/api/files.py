@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from .. import drivers
 from ..base.text import keys_of, on_one_line
 from ..body import path_text
-from ..dataset import META, Dataset, checked
+from ..datasets import META, Dataset, checked
 from ..errors import UnsupportedError, explained
 
 if TYPE_CHECKING:

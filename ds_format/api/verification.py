@@ -18,7 +18,7 @@ from ..base import isolation
 from ..base.progress import Advance, Progress
 from ..base.text import unescape
 from ..body import path_text
-from ..dataset import META, dims
+from ..datasets import META, dims
 from ..drivers.base import ERROR, WARNING, OtherFormatError, Problem, Source
 from ..errors import DsError, FormatError, explained, plain_path
 from ..views.subset import Input, Path, item_size, memory_size

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import drivers
 from ..body import path_text
-from ..dataset import Dataset
+from ..datasets import Dataset
 from ..errors import UnsupportedError
 from ..views.subset import Path
 from . import files

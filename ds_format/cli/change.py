@@ -16,7 +16,7 @@ from ..api.creation import created
 from ..base.dtypes import TYPES
 from ..base.progress import Advance, share_of
 from ..codec.encode import describe
-from ..dataset import META, Dataset, checked
+from ..datasets import META, Dataset, checked
 from ..drivers.base import BLOCK_SIZE, STRING_SIZE, block_slices
 from ..errors import DsError, UnsupportedError
 from ..views.subset import Subset, item_size, memory_size, open_subset

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import drivers, timeaxis
 from ..base.text import escape, hint
-from ..dataset import META, attrs
+from ..datasets import META, attrs
 from ..errors import DsError, UnsupportedError
 from ..kernels.files.names import exists
 from ..many.merging import merge_files

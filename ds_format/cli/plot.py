@@ -10,7 +10,7 @@ from typing import Any
 
 from ..base.progress import Advance, Progress
 from ..base.text import escape, unescape
-from ..dataset import META
+from ..datasets import META
 from ..drivers.base import BLOCK_SIZE, Source
 from ..errors import DsError
 from ..show import making, picture, terminal

@@ -12,7 +12,7 @@ from typing import Any
 from .. import timeaxis
 from ..base.progress import Advance
 from ..base.text import unescape
-from ..dataset import META, attrs, dims
+from ..datasets import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Source, check_faults
 from ..errors import UnsupportedError
 from ..model.stats import n_passes, summarize

@@ -17,7 +17,7 @@ from ..base.dtypes import TYPES
 from ..base.text import escape, nearest, unescape
 from ..body.body import Body
 from ..codec.encode import describe
-from ..dataset import META, attrs, checked, dims
+from ..datasets import META, attrs, checked, dims
 from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
 from ..model.index import take

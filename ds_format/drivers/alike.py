@@ -41,7 +41,7 @@ from ..base.dtypes import TYPES
 from ..body import Location
 from ..codec.decode import DTYPES
 from ..codec.header import DTYPES as DTYPES_PROPERTY
-from ..dataset import META, as_masked, dims
+from ..datasets import META, as_masked, dims
 from ..model.constants import equal_rows
 from ..model.merge_plan import size_along
 from .base import Metadata, SmallFiles

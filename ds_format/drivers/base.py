@@ -1,7 +1,7 @@
 """The protocols of a file format: `Source` reads, `Sink` writes. A `Handle` is a picklable variable of a source.
 
 Reading and writing whole files, selection, conversion and statistics of files larger than memory are built on these.
-Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
+Names are the keys of a dataset: variable names, escaped by `ds_format.datasets.escape`.
 """
 
 import math

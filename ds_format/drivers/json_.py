@@ -31,7 +31,7 @@ from ..body.target import naming
 from ..codec.attributes import from_json, to_json
 from ..codec.encode import type_of
 from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, TOO_DEEP, check_dims, is_too_deep, kind_of
-from ..dataset import as_array
+from ..datasets import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from ..kernels.json.arrays import decode_variables
 from ..kernels.json.decode import Unusual

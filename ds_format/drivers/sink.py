@@ -16,7 +16,7 @@ from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.target import FolderTarget, Target, naming
 from ..codec.encode import type_of
-from ..dataset import META, as_array
+from ..datasets import META, as_array
 from ..errors import DsError, MissingError
 from ..model.marks import Marks
 from .base import LossWarning, Metadata, warn

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.text import unescape
 from ..body import Opened, path_text
 from ..body.stamp import Watch
-from ..dataset import META, as_array
+from ..datasets import META, as_array
 from ..errors import DsError, MissingError
 from ..model.index import take
 from .base import (

@@ -22,7 +22,7 @@ from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
 from ..body import Address, Location, path_text
 from ..body.locating import L, arriving
-from ..dataset import META, Dataset
+from ..datasets import META, Dataset
 from ..drivers.alike import DatasetStack
 from ..errors import explained
 from ..views.subset import Path

@@ -23,7 +23,7 @@ from ..body import Location, path_text
 from ..body.body import Body
 from ..body.locating import arriving
 from ..codec.encode import describe
-from ..dataset import META, as_array, dims
+from ..datasets import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
 from ..model.constants import Constants, Value, equal_rows

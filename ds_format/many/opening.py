@@ -13,7 +13,7 @@ from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Location
 from ..codec.encode import describe
-from ..dataset import META, as_array, dims
+from ..datasets import META, as_array, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import parents_bounds

@@ -16,7 +16,7 @@ from ..base.text import unescape
 from ..body import Closing, Location, path_text
 from ..body.body import FIRST_SIZE
 from ..codec.encode import describe
-from ..dataset import META, Dataset, arrays_of, as_array, as_masked
+from ..datasets import META, Dataset, arrays_of, as_array, as_masked
 from ..drivers.alike import AlikeFiles, DatasetStack
 from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..errors import UnsupportedError, explained

@@ -19,7 +19,7 @@ from ..body.body import Body
 from ..body.locating import first_bytes, version_number
 from ..body.remote.settings import current
 from ..body.stamp import HOST, REPLACED, Stamp
-from ..dataset import META, Dataset
+from ..datasets import META, Dataset
 from ..drivers import SMALL_SUFFIXES
 from ..errors import ReplacedError
 from ..kernels.files import batch

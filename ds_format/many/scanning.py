@@ -14,7 +14,7 @@ from ..base.dtypes import TYPES
 from ..base.text import hint, unescape
 from ..body import Location, path_text
 from ..body.locating import kept_after
-from ..dataset import META, as_array, dims
+from ..datasets import META, as_array, dims
 from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata, check_faults, warn
 from ..errors import DsError, MissingError, UnsupportedError

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import modes
 from ..base.text import unescape
-from ..dataset import META, as_array
+from ..datasets import META, as_array
 from ..errors import DsError, UnsupportedError
 from .constants import short_text
 

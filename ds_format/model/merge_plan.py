@@ -20,7 +20,7 @@ from .. import timeaxis
 from ..base import modes
 from ..base.dtypes import NETCDF, RECORDS, TYPES
 from ..base.text import escape, on_one_line, unescape
-from ..dataset import META, dims
+from ..datasets import META, dims
 from ..errors import UnsupportedError
 from .conventions import BOUNDS, PACKING, TIME, parents_bounds, with_parents
 from .packing import ATTRIBUTES, OF_PACKED, is_packed, unpack, unpacked_type

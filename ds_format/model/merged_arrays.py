@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
-from ..dataset import META, Dataset, as_masked
+from ..datasets import META, Dataset, as_masked
 from .constants import Constants
 from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
 

@@ -16,7 +16,7 @@ from .. import timeaxis
 from ..base import modes
 from ..base.dtypes import COMPOUND
 from ..base.text import escape, unescape
-from ..dataset import META, attrs, dims
+from ..datasets import META, attrs, dims
 from ..errors import UnsupportedError
 from .conventions import kind_by_name, kind_of
 from .index import count, normalize_one

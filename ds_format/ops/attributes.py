@@ -8,7 +8,7 @@ from typing import Any
 from .. import dataset
 from ..base import modes
 from ..base.text import escape, unescape
-from ..dataset import META
+from ..datasets import META
 from .values import (
     all_keys,
     check,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..base import modes
 from ..base.text import escape, unescape
 from ..codec.encode import type_of
-from ..dataset import META, as_array, as_masked
+from ..datasets import META, as_array, as_masked
 from ..errors import UnsupportedError
 from .values import all_keys, array_of, check, check_callable, checked, created_entry, name_list, put, stored
 from .variables import all_sizes, names_of

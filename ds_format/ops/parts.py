@@ -12,7 +12,7 @@ import numpy as np
 from ..base import modes
 from ..base.text import keys_of, unescape
 from ..codec.encode import describe
-from ..dataset import META, Dataset, arrays_of
+from ..datasets import META, Dataset, arrays_of
 from ..model.dataset_attributes import AttributeComparison, as_variables
 from ..model.index import normalize, shape_of, take
 from ..model.merge_plan import MergeInput, lengths_along

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base import modes
 from ..base.text import escape, unescape
-from ..dataset import META
+from ..datasets import META
 from ..model.conventions import rename_references
 from .values import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
 from .variables import names_by_key

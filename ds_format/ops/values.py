@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..base.dtypes import COMPOUND, TYPE_OF_CODE, TYPES
 from ..base.text import escape, unescape
 from ..codec.encode import type_of
-from ..dataset import META, as_array
+from ..datasets import META, as_array
 from ..errors import DsError, UnsupportedError
 
 

@@ -9,7 +9,7 @@ from .. import dataset
 from ..base import modes
 from ..base.dtypes import TYPES
 from ..base.text import escape, unescape
-from ..dataset import META
+from ..datasets import META
 from .values import (
     all_keys,
     cast,

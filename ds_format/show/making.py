@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import timeaxis
 from ..base.dtypes import TYPES
 from ..base.text import escape, unescape
-from ..dataset import META, dims
+from ..datasets import META, dims
 from ..drivers.base import Entries, Source, check_faults
 from ..errors import UnsupportedError
 from ..model.conventions import COORDINATES, kind_of, named

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES
 from ..base.text import aligned, bytes_of, on_one_line, unescape
-from ..dataset import META
+from ..datasets import META
 from ..model.conventions import coordinates
 
 MAX_NAME = 100

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.optional import library
 from ..base.text import escape, unescape
 from ..codec.attributes import from_json, to_json
-from ..dataset import META, Dataset, arrays_of, as_array, attrs, dims
+from ..datasets import META, Dataset, arrays_of, as_array, attrs, dims
 from ..errors import DsError, MissingError, UnsupportedError
 from ..timeaxis import JD_CALENDAR, JD_UNITS, is_time
 from ..timeaxis.axes import MICROSECOND, split

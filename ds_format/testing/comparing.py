@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.text import on_one_line, unescape
-from ..dataset import as_array, attrs, dims
+from ..datasets import as_array, attrs, dims
 from ..drivers.base import LossWarning
 
 

@@ -26,7 +26,7 @@ from ..api.writing import write
 from ..base.text import unescape
 from ..cli import main
 from ..codec.encode import describe
-from ..dataset import META, arrays_of, as_array, dims
+from ..datasets import META, arrays_of, as_array, dims
 from ..drivers import Format
 from ..drivers.base import BLOCK_SIZE, LossWarning, Metadata, Sink
 from ..errors import DriverError, DsError, MissingError, ReplacedError, UnsupportedError

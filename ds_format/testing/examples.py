@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.dtypes import TYPES
 from ..base.text import escape
-from ..dataset import attrs
+from ..datasets import attrs
 from .comparing import Passage, variables
 
 Dataset = dict[str, Any]

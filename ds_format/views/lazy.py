@@ -12,7 +12,7 @@ from ..base.dtypes import COMPOUND, TYPES
 from ..base.once import once
 from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Closing, Opened
-from ..dataset import META, attrs, dims
+from ..datasets import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, check_faults
 from ..errors import MissingError, UnsupportedError
 from ..model.index import normalize

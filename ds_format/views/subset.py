@@ -24,7 +24,7 @@ from ..base.text import escape, hint, keys_of, unescape
 from ..body import Closing, Opened, path_text
 from ..body.body import Body
 from ..codec.stored import Stored
-from ..dataset import META, as_array, as_masked, attrs, dims
+from ..datasets import META, as_array, as_masked, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices, value_size
 from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model import packing

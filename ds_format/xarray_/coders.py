@@ -21,7 +21,7 @@ from xarray import Variable
 from xarray.coding.variables import CFMaskCoder
 
 from ..base.dtypes import TYPES
-from ..dataset import as_array
+from ..datasets import as_array
 from ..errors import DsError, UnsupportedError
 from ..model.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES, default_fill, fitting, is_value, sentinels
 from ..model.packing import ATTRIBUTES

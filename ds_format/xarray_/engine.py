@@ -19,7 +19,7 @@ from ..base.dtypes import TYPES
 from ..base.text import unescape
 from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
-from ..dataset import as_array
+from ..datasets import as_array
 from ..drivers.base import OBJECT_SIZE, Readable
 from ..drivers.ds.source import DsSource
 from ..drivers.library.kept import close_path

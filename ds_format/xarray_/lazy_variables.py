@@ -18,7 +18,7 @@ from xarray.core import indexing
 from ..base.dtypes import COMPOUND, RECORDS, TYPES
 from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
-from ..dataset import META, as_array, attrs, checked, dims
+from ..datasets import META, as_array, attrs, checked, dims
 from ..drivers.base import Metadata, Readable
 from ..errors import DsError, FormatError, UnsupportedError
 from ..model.index import normalize, take

@@ -18,7 +18,7 @@ from ..base.optional import library
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Location, path_text
 from ..body.locating import arriving
-from ..dataset import META
+from ..datasets import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files

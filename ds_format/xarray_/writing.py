@@ -17,7 +17,7 @@ from ..api.creation import created
 from ..base.dtypes import RECORDS
 from ..base.text import escape, hint, unescape
 from ..body import Address, absolute, path_text
-from ..dataset import META, Dataset, as_array, attrs, metadata_of
+from ..datasets import META, Dataset, as_array, attrs, metadata_of
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import TIME

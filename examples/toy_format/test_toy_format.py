@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from toy_format import FORMAT
 
-from ds_format.dataset import attrs
+from ds_format.datasets import attrs
 from ds_format.drivers.sink import count_payloads
 from ds_format.testing import FormatContract, Loss, Passage, variables
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ds_format import UnsupportedError, escape, unescape
-from ds_format.dataset import attrs
+from ds_format.datasets import attrs
 from ds_format.drivers import Driver, Format
 from ds_format.drivers.base import Metadata
 from ds_format.drivers.sink import FileSink, count_payloads

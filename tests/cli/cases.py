@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ds_format.cli import main
-from ds_format.dataset import dims
+from ds_format.datasets import dims
 
 from ..same import same_data, same_value
 

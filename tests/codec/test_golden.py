@@ -10,7 +10,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.base.text import escape
-from ds_format.dataset import as_array, attrs
+from ds_format.datasets import as_array, attrs
 
 from .. import golden_ds as golden
 from ..same import same_value

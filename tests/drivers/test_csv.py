@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as hnp
 
 import ds_format as ds
 from ds_format.codec.encode import properties_of
-from ds_format.dataset import as_array
+from ds_format.datasets import as_array
 from ds_format.drivers import csv_
 from ds_format.drivers.base import STRING_SIZE, LossWarning
 from ds_format.drivers.csv_ import sink, source

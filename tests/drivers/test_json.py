@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import ds_format as ds
 from ds_format.base.dtypes import TYPES
 from ds_format.codec.encode import properties_of
-from ds_format.dataset import as_array
+from ds_format.datasets import as_array
 from ds_format.drivers import json_
 from ds_format.drivers.json_ import nested
 from ds_format.kernels.json.decode import Unusual

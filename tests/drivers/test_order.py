@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 import ds_format as ds
 from ds_format.base.text import escape
 from ds_format.codec.encode import describe
-from ds_format.dataset import arrays_of
+from ds_format.datasets import arrays_of
 
 netCDF4 = pytest.importorskip("netCDF4", reason="needs netCDF4")
 pytest.importorskip("h5py", reason="needs h5py")

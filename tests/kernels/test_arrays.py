@@ -16,7 +16,7 @@ from ds_format.codec import line
 from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.codec.line import PARSER, parse_usual
-from ds_format.dataset import Dataset
+from ds_format.datasets import Dataset
 from ds_format.drivers.ds import whole
 from ds_format.drivers.ds.whole import KINDS
 from ds_format.errors import DsError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from ds_format.dataset import as_masked
+from ds_format.datasets import as_masked
 from ds_format.drivers.library.catalog import FileVariable
 from ds_format.drivers.library.source import Reading
 from ds_format.drivers.netcdf.format import NetCDFWarning

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.dataset import Dataset, arrays_of, check_dims, checked
+from ds_format.datasets import Dataset, arrays_of, check_dims, checked
 from ds_format.errors import UnsupportedError
 from ds_format.kernels.ds.plain import plain_arrays
 

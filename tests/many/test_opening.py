@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import ds_format as ds
-from ds_format.dataset import as_array, dims
+from ds_format.datasets import as_array, dims
 from ds_format.drivers.ds import alike
 from ds_format.errors import DsError, FormatError, MissingError, ReplacedError, UnsupportedError
 from ds_format.many import opening, pieces, reading

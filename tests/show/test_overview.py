@@ -13,7 +13,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.base.text import bytes_of
-from ds_format.dataset import Dataset
+from ds_format.datasets import Dataset
 from ds_format.show import overview
 
 from ..numpy_versions import NUMPY_2

@@ -22,7 +22,7 @@ from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import CONTAINERS, DEPTH, PRIVATE, check_dims
-from ...dataset import META, as_array
+from ...datasets import META, as_array
 from ...errors import DsError, FormatError, UnsupportedError
 from ...timeaxis.datetimes import UNITS, units_attributes
 from ..base import Metadata

@@ -23,7 +23,7 @@ from ...body.mapped import mapped
 from ...body.target import naming
 from ...codec.attributes import from_json, to_json
 from ...codec.header import PRIVATE
-from ...dataset import META
+from ...datasets import META
 from ...errors import DsError, VersionError
 from ..base import Metadata
 from ..sink import FileSink, typed_blocks

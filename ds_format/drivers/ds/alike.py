@@ -14,7 +14,7 @@ from ...codec.decode import Decoder
 from ...codec.header import DTYPES as DTYPES_PROPERTY
 from ...codec.layout import locate
 from ...codec.line import Header, find_end, header_of, parse, parse_usual
-from ...dataset import META, as_array
+from ...datasets import META, as_array
 from ...errors import DsError
 from ...kernels.ds.arrays import append_arrays, put_arrays
 from ...kernels.header.header import Header as Compiled, differing

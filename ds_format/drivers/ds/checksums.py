@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from ...body.body import PIECE_SIZE, FileBody
 from ...codec.line import find_end
-from ...dataset import META
+from ...datasets import META
 from ...errors import FormatError, IntegrityError
 
 MAGIC = b"ds-crc32"

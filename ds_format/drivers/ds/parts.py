@@ -15,7 +15,7 @@ from ...codec import legacy
 from ...codec.decode import CACHED_SIZE, Decoder, preamble_of, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import locate
-from ...dataset import as_array
+from ...datasets import as_array
 from ...errors import DsError
 from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from .whole import decode_variable

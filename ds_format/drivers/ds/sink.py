@@ -18,7 +18,7 @@ from ...body.body import Body, OutputBody
 from ...body.target import naming
 from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import ALIGNMENT, VarHeader
-from ...dataset import as_array
+from ...datasets import as_array
 from ...errors import DsError, TruncatedError
 from ...model.marks import Marks
 from ..base import Metadata

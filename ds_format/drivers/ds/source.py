@@ -23,7 +23,7 @@ from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
 from ...codec.line import find_end, parse, read_line
 from ...codec.stored import Stored
-from ...dataset import as_array
+from ...datasets import as_array
 from ...errors import DsError, IntegrityError, MissingError
 from ...model.marks import StoredMarks, take_stored
 from ..base import OBJECT_SIZE, Metadata, block_slices

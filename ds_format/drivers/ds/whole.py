@@ -16,7 +16,7 @@ from ...body.body import FIRST_SIZE, Body, MemoryBody, open_body, opened_body
 from ...codec.attributes import from_json
 from ...codec.header import ALIGNMENT, VarHeader
 from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any, read_line
-from ...dataset import Dataset
+from ...datasets import Dataset
 from ...errors import DsError, FormatError
 from ...kernels.ds.arrays import put_arrays, put_file
 from ...kernels.files import files

@@ -10,7 +10,7 @@ from ...base.progress import Progress
 from ...body import Location, path_text
 from ...body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ...body.stamp import Stamp
-from ...dataset import Dataset
+from ...datasets import Dataset
 from ...errors import DsError, Unusual
 from ..base import Metadata, ReadBy, Report, SmallFiles, Source
 from ..native import NativeSource, log_reason, open_native, refuse_elsewhere

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.ma import nomask
 
 from ...base.dtypes import TYPES
-from ...dataset import META, escape
+from ...datasets import META, escape
 from ...kernels.common.finishing import Finisher
 from ...kernels.header.memory import Original
 from ...model import packing

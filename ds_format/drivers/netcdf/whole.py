@@ -11,7 +11,7 @@ import numpy as np
 
 from ...body import Location
 from ...body.body import Body
-from ...dataset import META, Dataset, as_array, as_masked
+from ...datasets import META, Dataset, as_array, as_masked
 from ...kernels.common.finishing import Finisher
 from ...model import packing
 from ...model.marks import settle

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...base.dtypes import TYPES, Type
 from ...base.exact import exact_array, shortest
 from ...codec.encode import type_of
-from ...dataset import as_array
+from ...datasets import as_array
 from ...errors import FormatError, UnsupportedError
 from ..strings import as_objects
 from .schema import INTEGER, UNKNOWN, WORD, Description

@@ -26,7 +26,7 @@ from ...datadings import format
 from ...datadings.claim import Claim
 from ...datadings.dataset_files import current_name, load_sums
 from ...datadings.writer import RawWriter
-from ...dataset import META
+from ...datasets import META
 from ...errors import DsError, FormatError
 from ...model.settings import names, setting
 from ...zds.format import COLLECTIONS, META as META_FOLDER, check_collection, data_name

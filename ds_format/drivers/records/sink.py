@@ -17,7 +17,7 @@ from ...base.exact import NARROW
 from ...base.text import escape, unescape
 from ...body.target import naming
 from ...body.temporary import WorkFolder
-from ...dataset import META, as_array, dims
+from ...datasets import META, as_array, dims
 from ...errors import DsError, UnsupportedError
 from ...model.settings import HDF5, NETCDF, names, setting
 from ..base import BLOCK_SIZE, OBJECT_SIZE, STRING_SIZE, Metadata

@@ -28,7 +28,7 @@ from ...base.text import escape, unescape
 from ...body import Address, path_text
 from ...body.target import naming, resolve
 from ...body.temporary import WorkFolder
-from ...dataset import META, dims
+from ...datasets import META, dims
 from ...errors import DsError, FormatError, UnsupportedError
 from ...zds import reindexing
 from ...zds.archiving import pack

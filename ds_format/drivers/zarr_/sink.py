@@ -17,7 +17,7 @@ from zarr import codecs
 
 from ...base.dtypes import TYPES
 from ...base.text import hint, unescape
-from ...dataset import META, dims
+from ...datasets import META, dims
 from ...errors import DriverError, DsError, MissingError, UnsupportedError
 from ...kernels.files.names import exists
 from ...model import missing

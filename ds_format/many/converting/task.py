@@ -35,7 +35,7 @@ from ...body.locating import arriving, version_number
 from ...body.stamp import Stamp
 from ...body.target import FolderTarget, Target, place_folder
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
-from ...dataset import META, attrs, dims
+from ...datasets import META, attrs, dims
 from ...errors import DsError, IntegrityError, ReplacedError
 from ...model.selection import Selection
 from ...views.subset import Subset, open_subset

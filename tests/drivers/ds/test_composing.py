@@ -15,7 +15,7 @@ from hypothesis import example, given
 
 import ds_format as ds
 from ds_format.codec.header import DEPTH
-from ds_format.dataset import arrays_of
+from ds_format.datasets import arrays_of
 from ds_format.drivers.ds import composing
 from ds_format.drivers.ds.composing import STORED, compose, compose_any
 from ds_format.errors import DsError, UnsupportedError

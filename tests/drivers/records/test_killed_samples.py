@@ -13,7 +13,7 @@ import ds_format as ds
 from ds_format.cli import main
 from ds_format.datadings import format
 from ds_format.datadings.writer import FileWriter
-from ds_format.dataset import as_array
+from ds_format.datasets import as_array
 from ds_format.drivers.records.datadings import create
 from ds_format.many.merging import merge_files
 from tests.datadings.dying import dies

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....base.once import OnDemand
-from ....dataset import META, escape
+from ....datasets import META, escape
 from ....errors import DsError
 from ....kernels.header.memory import Original
 from ....model.missing import SENTINEL_ATTRIBUTES
