@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .many.converting.running import Conversion as Conversion, convert_many as convert_many
     from .many.folders import index as index, readdir as readdir
     from .many.merging import merge_files as merge_files
+    from .many.querying import dataset as dataset, sql as sql
     from .many.reading import read_many as read_many
     from .ops import (
         apply as apply,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         vars as vars,
         with_mode as with_mode,
     )
+    from .tables.arrow import to_arrow as to_arrow
     from .tables.frames import to_pandas as to_pandas
     from .timeaxis import time_dt as time_dt
     from .views.lazy import File as File, Variable as Variable
@@ -109,12 +111,14 @@ _MODULES = {
     "many.converting.running": "Conversion convert_many",
     "many.folders": "index readdir",
     "many.merging": "merge_files",
+    "many.querying": "dataset sql",
     "many.reading": "read_many",
     "ops": (
         "apply attr attrs copy dim dims find findall get_attrs get_dims get_meta get_vars group_by merge meta "
         "rename rename_attr rename_attr_m rename_dim rename_dim_m rename_m require rm rm_attr select size "
         "split time type var vars with_mode"
     ),
+    "tables.arrow": "to_arrow",
     "tables.frames": "to_pandas",
     "timeaxis": "time_dt",
     "views.lazy": "File Variable",

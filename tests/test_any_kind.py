@@ -172,7 +172,7 @@ MOST_DIMS = 64 if NUMPY_2 else 32
 
 @pytest.mark.parametrize(
     ("suffix", "limit"),
-    rows(binpickle=64, csv=1, datadings=64, ds=64, hdf5=32, json=64, netcdf=32, zarr=32, zds=64),
+    rows(arrow=1, binpickle=64, csv=1, datadings=64, ds=64, hdf5=32, json=64, netcdf=32, parquet=1, zarr=32, zds=64),
 )
 def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"

@@ -92,6 +92,21 @@ def test_each_module_says_what_it_is(module: str) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 
 
+def test_tables_have_one_user() -> None:
+    """Libraries of tables are imported in one room. Import-linter does not see names in strings."""
+    named = [
+        module
+        for module, tree in house.trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+        if re.search(r"(library|import_module)$", ast.unparse(node.func))
+        if re.match(r"(pyarrow|duckdb)\b", str(node.args[0].value))
+    ]
+    users = {*named}
+    # a pickle of pandas has columns of pyarrow, and safe loading knows no other room
+    assert users - {"ds_format.binpickle.machine.pandas_"} == {"ds_format.tables.libraries"}
+
+
 @pytest.mark.parametrize("path", sorted(KERNELS.rglob("*.pyx")), ids=lambda path: path.name)
 def test_each_kernel_has_a_stub(path: Path) -> None:
     assert path.with_suffix(".pyi").is_file()

@@ -99,9 +99,8 @@ with zds.ZDSStore.open("s") as store:
         is_free=True,
     ),
     "pandas": Use(("pandas",), "from ds_format import zds; print(zds.read_zds('s')['age'].sum() / 2)"),
-    "arrow": Use(("pyarrow",), "from ds_format import zds; print(zds.to_arrow('s')['age'][0].as_py() / 2)"),
-    "duckdb": Use(
-        ("duckdb", "pyarrow"),
+    "tables": Use(
+        ("pyarrow", "duckdb"),
         """
 from ds_format import zds
 print(zds.sql("s", 'SELECT age / 2 FROM "default"').fetchall()[0][0])

@@ -10,8 +10,10 @@ from typing import Any
 import h5py
 import netCDF4
 import numpy as np
+import pyarrow
 import pytest
 import zarr
+from pyarrow import feather, parquet
 
 import ds_format as ds
 from ds_format import binpickle, drivers
@@ -73,9 +75,18 @@ def make_zarr(path: Path) -> None:
     group.create_array("c", data=np.zeros(2, complex))
 
 
+def make_arrow(path: Path) -> None:
+    feather.write_feather(pyarrow.table({"x": [0.0, 1.0], "c": [[1], [2, 3]]}), path)
+
+
+def make_parquet(path: Path) -> None:
+    parquet.write_table(pyarrow.table({"x": [0.0, 1.0], "c": [[1], [2, 3]]}), path)
+
+
 MAKERS: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
     suffix: (make, suffix, ["c"])
     for suffix, make in rows(
+        arrow=make_arrow,
         binpickle=make_binpickle,
         csv=None,  # like JSON, of which a file that is damaged cannot be opened
         datadings=make_datadings,
@@ -83,6 +94,7 @@ MAKERS: dict[str, tuple[Callable[[Path], None], str, list[str]]] = {
         hdf5=make_hdf5,
         json=None,
         netcdf=make_netcdf,
+        parquet=make_parquet,
         zarr=make_zarr,
         zds=make_zds,
     )

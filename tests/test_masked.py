@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format import dataset
+from ds_format import datasets
 from ds_format.errors import UnsupportedError
 from ds_format.kernels.common.masked import masked_view
 
@@ -64,7 +64,7 @@ def test_nullable_types_of_pandas(values: list[object], name: str, expected: np.
         pandas.array(values, dtype=name),
         pandas.Index(values, dtype=name),
     ):
-        array = dataset.as_array(found)
+        array = datasets.as_array(found)
         assert array.dtype == expected.dtype
         assert array.tolist() == expected.tolist()
 
@@ -72,7 +72,7 @@ def test_nullable_types_of_pandas(values: list[object], name: str, expected: np.
 def test_a_table_is_not_a_variable() -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is optional")
     with pytest.raises(UnsupportedError, match=r"found a DataFrame, expected an array; `ds.write\(path, frame\)`"):
-        dataset.as_array(pandas.DataFrame({"a": [1]}))
+        datasets.as_array(pandas.DataFrame({"a": [1]}))
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])

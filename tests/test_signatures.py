@@ -14,6 +14,7 @@ from .formats import rows
 D = {"x": [1.0, 2.0], ".": {"x": {".dims": ["i"]}}}
 KINDS = dict(
     rows(
+        arrow="an Arrow file",
         binpickle="a BinPickle file",
         csv="text: ",
         datadings=None,  # has no signature
@@ -21,6 +22,7 @@ KINDS = dict(
         hdf5="HDF5",
         json="JSON",
         netcdf="NetCDF-4",
+        parquet="a Parquet file",
         zarr=None,  # a folder
         zds="a ZIP archive",
     )

@@ -67,6 +67,7 @@ def test_there_is_a_guide_for_each_task() -> None:
         "objects_with_arrays",
         "select_by_time_and_place",
         "station_reports",
+        "table_of_stations",
         "training_samples",
     }
 

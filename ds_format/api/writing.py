@@ -102,7 +102,8 @@ def write(
         compression : str
             For NetCDF files: `zlib`, `zstd`, `bzip2`, `szip`, `blosc_lz`, `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`,
             `blosc_zstd`, or `none`. For HDF5 files: `gzip` or `lzf`. For Zarr stores: `zstd` (the default), `gzip`,
-            `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`, `blosc_zstd`, or `none`.
+            `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`, `blosc_zstd`, or `none`. For Parquet files: `zstd` (the default),
+            `snappy`, `gzip`, `brotli`, `lz4` or `none`. For Arrow files: `none` (the default), `lz4` or `zstd`.
         level : int
             Level of compression: for `zlib` 1 to 9, by default 4. Level 1 is the fastest, and almost as small.
         shuffle : bool
@@ -145,18 +146,19 @@ def write(
     if type(filename) is not str or "://" in filename or storage_options is not None or store is not None:
         path = drivers.located(filename, storage_options, store)
     kind = type(d)
-    if kind is not dict and kind is not Dataset and is_frame(d):
-        from ..tables.frames import from_pandas
-
-        try:
-            d = from_pandas(d)
-        except UnsupportedError as error:
-            raise error.at(path=path_text(path))
-    elif kind is not dict and kind is not Dataset and is_xarray(d):
+    if kind is not dict and kind is not Dataset and is_xarray(d):
         from ..xarray_ import writing
 
         asked = {"encoding": encoding, "unlimited_dims": unlimited_dims, "compute": compute, "mask": mask}
         return writing.write(path, d, **asked, **options)
+    if kind is not dict and kind is not Dataset and (is_frame(d) or hasattr(d, "__arrow_c_stream__")):
+        from ..tables.arrow import from_arrow
+        from ..tables.frames import from_pandas
+
+        try:
+            d = from_pandas(d) if is_frame(d) else from_arrow(d)
+        except UnsupportedError as error:
+            raise error.at(path=path_text(path))
     if unlimited_dims is not None or not compute or mask:
         given = {"unlimited_dims": unlimited_dims is not None, "compute": not compute, "mask": mask}
         name = next(name for name, is_given in given.items() if is_given)

@@ -4,13 +4,16 @@ Nothing here imports NumPy, so that a header can be listed without it: modules t
 """
 
 import importlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "EXACT",
     "HDF5",
+    "LIMITS",
     "MAX_COUNT",
     "NETCDF",
     "PACKED",
@@ -20,6 +23,7 @@ __all__ = [
     "Type",
     "TypedNumbers",
     "np",
+    "type_of_integers",
 ]
 
 
@@ -91,6 +95,29 @@ ds files do not have it."""
 
 MAX_COUNT = 2**62
 """Maximum number of values along an axis, and of chunks of a shape, written or not."""
+
+
+EXACT = 1 << 53
+"""float64 represents all integers up to this one."""
+
+
+LIMITS = {"int64": (-1 << 63, (1 << 63) - 1), "uint64": (0, (1 << 64) - 1), "float64": (-EXACT, EXACT)}
+"""Type → minimum and maximum of the range of integers that it represents exactly."""
+
+
+def type_of_integers(low: int, high: int, names: Iterable[str]) -> str | None:
+    """Return the first of some `LIMITS` that represents all integers from `low` to `high` exactly, or None.
+
+    Examples
+    --------
+    >>> from ds_format.base.dtypes import type_of_integers
+    >>> (
+    ...     type_of_integers(0, 1 << 63, ["int64", "uint64"]),
+    ...     type_of_integers(-1, 1 << 63, ["int64", "uint64"]),
+    ... )
+    ('uint64', None)
+    """
+    return next((name for name in names if LIMITS[name][0] <= low and high <= LIMITS[name][1]), None)
 
 
 class TypedNumbers:

@@ -8,7 +8,9 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 HDF5_START = 512
 """Bytes of the smallest user block, after which an HDF5 file may begin. Each larger one has twice the size."""
 CLASSIC_NETCDF = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
+ARROW = b"ARROW1"
 DS = b"ds-1.0\n"
+PARQUET = b"PAR1"
 BINPICKLE = b"BPCK"
 ZIP = b"PK\x03\x04"
 
@@ -20,6 +22,11 @@ SIGNATURES = (
     (DS, "a ds file"),
     (b'{"', "a JSON object, or a ds file of the layout 2.0.1"),
     (BINPICKLE, "a BinPickle file"),
+    (PARQUET, "a Parquet file"),
+    (b"PARE", "an encrypted Parquet file"),
+    (ARROW, "an Arrow file"),
+    (b"\xff\xff\xff\xff", "an Arrow stream"),
+    (b"FEA1", "a Feather file of version 1"),
     (b"\x80\x04\x95", "a pickle"),
     (b"\x93NUMPY", "a NumPy file"),
     (ZIP, "a ZIP archive"),

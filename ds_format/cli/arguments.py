@@ -5,7 +5,7 @@ An option with a value has a *kind*, which checks the value and converts it for 
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..base.dtypes import TYPES
@@ -232,7 +232,12 @@ WRITE = (
     Option(
         "time_units", "Convert times to these units, as in 'days since 2000-01-01'. Not for ds files.", "UNITS", _TEXT
     ),
-    Option("times", "For .csv, .tsv, .msgpack and .zds: write times as text (2000-01-31T12:00:00).", "iso", _TEXT),
+    Option(
+        "times",
+        "For tables, .msgpack and .zds: write times as text (2000-01-31T12:00:00).",
+        "iso",
+        _TEXT,
+    ),
 )
 """Options of every command about writing. Commands that write nothing ignore them."""
 
@@ -419,7 +424,7 @@ class Finished(Exception):
         self.status = status
 
 
-def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
+def read(argv: Sequence[str], commands: Mapping[str, bool], ends: Container[str] = ()) -> Request:
     """Parse a command line without the name of the program.
 
     Parameters
@@ -428,6 +433,8 @@ def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
     commands : dict
         The name of each command → whether `KEY: VALUE` between its words can be arguments. If so, they are among the
         words of the request, and the command decides.
+    ends : container of str
+        Commands whose last `KEY: VALUE` can be an argument, too.
 
     Raises
     ------
@@ -447,7 +454,7 @@ def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
     for i, item in enumerate(items):
         if not isinstance(item, dict):
             words += [] if i == place else [item]
-        elif not takes_pairs or i < place or i == len(items) - 1:
+        elif not takes_pairs or i < place or (i == len(items) - 1 and command not in ends):
             options.update(item)
         else:
             options.update((key, value) for key, value in item.items() if value is True)

@@ -22,6 +22,8 @@ class CommandRow(NamedTuple):
     """A phrase that says what the command does."""
     pairs: bool = False
     """Whether `KEY: VALUE` between its words can be arguments. Otherwise they are options."""
+    pairs_at_end: bool = False
+    """Whether they can be at the end of its words, too."""
     writes: bool = False
     """Whether it writes files, so that temporary files must be removed if a signal ends it."""
     trouble: int = 1
@@ -80,6 +82,7 @@ COMMANDS = {
         writes_times=True,
     ),
     "size": CommandRow("Print the size of a variable."),
+    "sql": CommandRow("Query files by SQL, as tables.", pairs=True, pairs_at_end=True, writes=True, writes_times=True),
     "stats": CommandRow("Print statistics of a variable.", reads_parts=True),
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
@@ -91,11 +94,12 @@ DEFAULT = "ls"
 """The command of a command line that names none."""
 
 _TAKES_PAIRS = {name: row.pairs for name, row in COMMANDS.items()}
+_TAKES_PAIRS_AT_END = {name for name, row in COMMANDS.items() if row.pairs_at_end}
 
 
 def read(argv: Sequence[str]) -> Request:
     """Parse a command line without the name of the program; see `arguments.read`."""
-    return arguments.read(argv, _TAKES_PAIRS)
+    return arguments.read(argv, _TAKES_PAIRS, _TAKES_PAIRS_AT_END)
 
 
 def load(name: str) -> Command:
@@ -121,6 +125,8 @@ def load(name: str) -> Command:
             from .change import COMMANDS as found
         case "select":
             from .select_ import COMMANDS as found
+        case "sql":
+            from .sql import COMMANDS as found
         case "verify":
             from .verify import COMMANDS as found
         case _:

@@ -75,7 +75,8 @@ STORED = (
     Option(
         "compression",
         "Compress variables. NetCDF: zlib, zstd, bzip2, szip, blosc_lz4 and others, or none to decompress. HDF5: "
-        "gzip or lzf. Zarr: zstd (the default), gzip, blosc_lz4 and others, or none.",
+        "gzip or lzf. Zarr: zstd (the default), gzip, blosc_lz4 and others, or none. Parquet: zstd (the default), "
+        "snappy, gzip, brotli, lz4 or none. Arrow: lz4 or zstd.",
         "NAME",
         _compression,
     ),
@@ -110,7 +111,8 @@ STORED = (
     Option("level", "Level of compression, from fast to small: for zlib 1 to 9, by default 4.", "N", integer()),
     Option(
         "scalars",
-        "Whether a CSV file repeats scalars in all rows; false by default: they are left out, with a warning.",
+        "Whether a CSV, Parquet or Arrow file repeats scalars in all rows; false by default: they are left out, with a "
+        "warning.",
         "true | false",
         boolean,
     ),
@@ -120,7 +122,7 @@ STORED = (
     Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),
     Option("units", "Whether the second line of a CSV file has units.", "true | false", boolean),
 )
-"""Options of commands that write datasets of other files, about how NetCDF, HDF5, Zarr and CSV store them."""
+"""Options of commands that write datasets of other files, about how files of other formats store them."""
 
 _READING = "{ KEY: VALUE... }"
 READ = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -34,6 +34,28 @@ CACHED_SIZE = 32 << 20
 """Bytes of a mask, or of lengths, that a decoder keeps: those of 268 million values, or of 4 million strings."""
 
 DTYPES = {row.code: np.dtype(row.code) for row in TYPES.values()}
+
+
+class Strings(NamedTuple):
+    """Strings as bytes, without an object for each."""
+
+    offsets: NDArray[np.int64]
+    """(N + 1,): starts of the strings in `data`, and the end of the last one."""
+    data: Any
+    """Their bytes, one string after another, of size `offsets[N]`."""
+    mask: NDArray[np.bool_] | None
+    """(N,): which ones are missing; these have no bytes. None: none is."""
+
+    @classmethod
+    def of(cls, lengths: Any, big: bool, data: Any, mask: NDArray[np.bool_] | None = None) -> Self:
+        """Return strings from the lengths of those that are present, of 64 bits each."""
+        found = np.frombuffer(lengths, ">i8" if big else "<i8")
+        offsets = np.zeros(1 + (found.size if mask is None else mask.size), np.int64)
+        if mask is None:
+            offsets[1:] = found
+        else:
+            offsets[1:][~mask] = found
+        return cls(offsets.cumsum(out=offsets), data, mask)
 
 
 def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
@@ -213,6 +235,16 @@ class Decoder:
         """Decode all values, in the shape of the variable."""
         self.body.announce_spans([self._span(0, self.present)])
         return self.row(0, self.layout.n, self.shape)
+
+    def strings(self) -> Strings:
+        """Return all values of a variable of text or byte strings, without decoding them."""
+        mask = None
+        if self.present != self.layout.n:
+            mask = np.empty(self.layout.n, np.bool_)
+            unpack_bits(self._mask(0, mask.size), mask.view(np.uint8))
+        self.body.announce_spans([self._span(0, self.present)])
+        data = self.body.read(*self._span(0, self.present))
+        return Strings.of(self.lengths.read(0, 8 * self.present), self.big, data, mask)
 
     def row(self, first: int, last: int, shape: tuple[int, ...]) -> Any:
         """Decode the values from `first` up to `last` (exclusive), as an array or masked array of some shape."""

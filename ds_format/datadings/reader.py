@@ -8,11 +8,12 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from ..base.batches import batched
 from ..base.text import on_one_line
 from ..body import Address
 from ..body.body import Body
@@ -231,8 +232,7 @@ class MsgpackReader(Reader):
 
     def _announced(self, opened: _Opened, indices: Iterable[int]) -> Iterator[int]:
         """Iterate over indices. The samples of many are announced together, and so come side by side."""
-        left = iter(indices)
-        while numbers := list(islice(left, MAX_SPANS)):
+        for numbers in batched(indices, MAX_SPANS):
             spans = np.array([opened.index.bounds(self._locate(i)) for i in numbers], np.int64)
             offsets, sizes = spans[:, 0], spans[:, 1] - spans[:, 0]
             windows = (sizes.cumsum() - sizes) // WINDOW

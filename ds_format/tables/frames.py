@@ -15,24 +15,17 @@ import numpy as np
 from ..base.optional import library
 from ..base.text import escape, unescape
 from ..codec.attributes import from_json, to_json
-from ..datasets import META, Dataset, arrays_of, as_array, attrs, dims
-from ..errors import DsError, MissingError, UnsupportedError
-from ..timeaxis import JD_CALENDAR, JD_UNITS, is_time
-from ..timeaxis.axes import MICROSECOND, split
-from ..timeaxis.calendars import REFORM, UNIX_EPOCH
-from ..timeaxis.units import decode
+from ..datasets import META, Dataset, arrays_of, as_array, attrs
+from ..errors import DsError, UnsupportedError
+from ..timeaxis.datetimes import timestamps
+from .columns import JULIAN
+from .rows import DIMENSION, rows_of, shapes_of
 
-DIMENSION = "i"
-"""The dimension of a frame whose index only counts its rows."""
 INDEX = "index"
 """The dimension of a frame whose index has no name."""
-SECONDS = 86400
-"""In a day."""
-NO_TIME = np.datetime64("NaT", "us")
-JULIAN = {"units": JD_UNITS, "calendar": JD_CALENDAR}
 
 
-def to_pandas(d: Mapping[str, Any], dim: str | None = None) -> Any:
+def to_pandas(d: Mapping[str, Any], dim: str | None = None, *, explode: bool = False) -> Any:
     """Return the variables of one dimension as a data frame.
 
     Times in real calendars become timestamps, and missing ones `NaT`. Integers and booleans with missing values get
@@ -44,7 +37,10 @@ def to_pandas(d: Mapping[str, Any], dim: str | None = None) -> Any:
     d : dict
         A dataset.
     dim : str, optional
-        The dimension. By default it is that of all variables with one dimension.
+        The dimension. By default it is that of all variables with dimensions.
+    explode : bool
+        Include variables of several dimensions, and scalars: each is repeated along the dimensions that it lacks, and
+        the index has a level for each dimension.
 
     Returns
     -------
@@ -56,9 +52,9 @@ def to_pandas(d: Mapping[str, Any], dim: str | None = None) -> Any:
     DriverError
         If pandas is not installed.
     MissingError
-        If no variable has only this dimension.
+        If no variable has the dimension.
     UnsupportedError
-        If there is no `dim`, and variables have different dimensions; or a time is not one.
+        If variables have several dimensions, without `explode`; or a time is not one.
 
     Examples
     --------
@@ -76,22 +72,14 @@ def to_pandas(d: Mapping[str, Any], dim: str | None = None) -> Any:
     """
     pandas = library("pandas", "ds-format-cython[pandas]", "to_pandas")
     arrays, meta = arrays_of(d)
-    found = {
-        key: dims(key, meta.get(key, {}), 1)[0]
-        for key, array in arrays.items()
-        if array is not None and array.ndim == 1
+    rows = rows_of(shapes_of(arrays, meta), dim, explode)
+    columns = {
+        unescape(key): _column(pandas, key, rows.values(key, arrays, meta), meta.get(key, {})) for key in rows.keys
     }
-    names = list(dict.fromkeys(found.values()))
-    if dim is None and len(names) > 1:
-        raise UnsupportedError(f"variables have the dimensions {', '.join(names)}: name one of them as `dim`")
-    name = dim if dim is not None else next(iter(names), "")
-    keys = [key for key in found if found[key] == name]
-    if not keys:
-        raise MissingError(f'no variable has only the dimension "{name}"')
-    columns = {unescape(key): _column(pandas, key, arrays[key], meta.get(key, {})) for key in keys}
-    index = columns.pop(name, None)
-    frame = pandas.DataFrame(columns, index=None if index is None else pandas.Index(index, name=name))
-    frame.attrs = {key: to_json(attrs(meta[key])) for key in (*keys, META) if key in meta}
+    frame = pandas.DataFrame(columns)
+    if index := [name for name in rows.sizes if name in columns]:
+        frame = frame.set_index(index)
+    frame.attrs = {key: to_json(attrs(meta[key])) for key in (*rows.keys, META) if key in meta}
     return frame
 
 
@@ -99,11 +87,11 @@ def _column(pandas: Any, key: str, array: Any, entry: Mapping[str, Any]) -> Any:
     """Return the values of a variable as a column."""
     data, mask = np.ma.getdata(array), np.ma.getmask(array)
     try:
-        times = _timestamps(data, JULIAN if entry.get(".time") is True else attrs(entry))
+        times = timestamps(data, JULIAN if entry.get(".time") is True else attrs(entry))
     except DsError as error:
         raise error.at(variable=unescape(key))
     if times is not None:
-        times[np.ma.getmaskarray(array)] = NO_TIME
+        times[np.ma.getmaskarray(array)] = np.datetime64("NaT")
         return times
     data = _as_text(data) if data.dtype.kind == "O" else data.astype(data.dtype.newbyteorder("="), copy=False)
     if not np.any(mask):
@@ -122,23 +110,6 @@ def _as_text(data: Any) -> Any:
         return np.array([one.decode() if isinstance(one, bytes) else one for one in data.tolist()], object)
     except UnicodeDecodeError:
         return data
-
-
-def _timestamps(data: Any, attributes: Mapping[str, Any]) -> Any:
-    """Return times as datetime64, exact to the microsecond; None for other values, and dates that it would rename."""
-    if data.dtype.kind not in "iuf" or not is_time(attributes):
-        return None
-    axis = decode(attributes.get("units"), attributes.get("calendar"))
-    if axis.calendar not in ("standard", "proleptic_gregorian"):
-        return None
-    present = np.isfinite(data)
-    days, seconds = split(np.where(present, data, data.dtype.type(0)), axis)
-    if axis.calendar == "standard" and (days[present] < REFORM).any():
-        return None
-    ticks = (days - UNIX_EPOCH) * SECONDS * round(1 / MICROSECOND) + np.rint(seconds / MICROSECOND).astype(np.int64)
-    times = ticks.astype("datetime64[us]")
-    times[~present] = NO_TIME
-    return times
 
 
 def from_pandas(frame: Any) -> Dataset:

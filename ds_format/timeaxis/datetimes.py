@@ -1,4 +1,4 @@
-"""Values of datetime64 and timedelta64, and objects that are times → integers with CF units, exactly."""
+"""Values of datetime64 and timedelta64, and objects that are times ↔ numbers with CF units, exactly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
-from .axes import to_julian
-from .calendars import UNIX_EPOCH
-from .units import DAY, JD_CALENDAR, SECOND, decode, unit_length
+from .axes import MICROSECOND, split, to_julian
+from .calendars import REFORM, UNIX_EPOCH
+from .units import DAY, JD_CALENDAR, SECOND, decode, is_time, unit_length
 
 NAMES = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
 """Units that are chosen, the coarsest first."""
@@ -205,3 +205,48 @@ def _linear(values: NDArray[np.int64], factor: int, shift: int) -> NDArray[np.in
         if max(abs(factor), abs(shift), *(abs(end * factor) + abs(shift) for end in ends)) > MAX_INT64:
             return None
     return values * np.int64(factor) + np.int64(shift) if values.size else values
+
+
+def timestamps(data: NDArray[Any], attributes: Mapping[str, Any]) -> Any:
+    """Return numbers as datetime64, if they are times of the calendar that datetime64 has.
+
+    Parameters
+    ----------
+    data : ndarray
+    attributes : mapping
+        With `units`, and `calendar`.
+
+    Returns
+    -------
+    ndarray or None
+        Integers in the coarsest of s, ms, us and ns that holds them exactly, floats to the microsecond; NaN and
+        infinity are NaT. None for values that are no times, times of other calendars, and dates of the Julian calendar.
+
+    Raises
+    ------
+    UnsupportedError
+        If the units are wrong, or a value is more than a million years away.
+
+    Examples
+    --------
+    >>> print(timestamps(np.array([0, 12]), {"units": "hours since 2026-01-01"}))
+    ['2026-01-01T00:00:00' '2026-01-01T12:00:00']
+    """
+    if data.dtype.kind not in "iuf" or not is_time(attributes):
+        return None
+    axis = decode(attributes.get("units"), attributes.get("calendar"))
+    if axis.calendar not in ("standard", "proleptic_gregorian"):
+        return None
+    present = np.isfinite(data)
+    days, seconds = split(np.where(present, data, data.dtype.type(0)), axis)
+    if axis.calendar == "standard" and (days[present] < REFORM).any():
+        return None
+    origin = (axis.day - UNIX_EPOCH) * DAY + round(axis.second * SECOND)
+    name, tick = next(row for row in XARRAY_TICKS.items() if math.gcd(axis.unit, origin) % row[1] == 0)
+    ticks = _linear(data.astype(np.int64), axis.unit // tick, origin // tick) if data.dtype.kind in "iu" else None
+    if ticks is None:
+        name = "us"
+        ticks = (days - UNIX_EPOCH) * (DAY // XARRAY_TICKS[name]) + np.rint(seconds / MICROSECOND).astype(np.int64)
+    times = ticks.astype(f"M8[{name}]")
+    times[~present] = np.datetime64("NaT")
+    return times

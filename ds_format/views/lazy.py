@@ -14,8 +14,10 @@ from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Closing, Opened
 from ..datasets import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, check_faults
-from ..errors import MissingError, UnsupportedError
+from ..errors import DsError, MissingError, UnsupportedError
 from ..model.index import normalize
+from ..tables.columns import Table, table_of
+from ..tables.rows import rows_of, shapes_in
 from .subset import Subset
 
 
@@ -221,6 +223,32 @@ class File(Closing, Opened, Mapping[str, Variable]):
 
     def __len__(self) -> int:
         return len(self._entries) - (META in self._entries)
+
+    def table(self, dim: str | None = None, *, explode: bool = False) -> Table:
+        """Return variables of one dimension as a table, which has an Arrow stream: `polars.DataFrame(file.table())`.
+
+        No library is needed. Text in ds files does not become objects.
+
+        Parameters
+        ----------
+        dim, explode
+            As for `ds_format.to_arrow`.
+
+        Raises
+        ------
+        MissingError, UnsupportedError
+            As for `ds_format.to_arrow`.
+        """
+        shapes = shapes_in(self._source.meta)
+        try:
+            rows = rows_of(shapes, dim, explode)
+            keys = [key for key in rows.keys if key in shapes]
+            self._source.announce(dict.fromkeys(keys))
+            bare: Any = None if explode else getattr(self._source.source, "read_strings", None)
+            values = {key: (bare(key) if bare else None) or self._source.read(key) for key in keys}
+            return table_of(rows, values, self._source.meta)
+        except DsError as error:
+            raise error.at(path=self.path)
 
     def close(self) -> None:
         """Close the file. Arrays that were read remain valid."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import glob
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,15 +10,15 @@ import numpy as np
 from xarray import Dataset
 from xarray.core import indexing
 
-from .. import drivers
 from ..base.optional import library
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Location, path_text
 from ..body.locating import arriving
 from ..datasets import META
 from ..drivers.base import Readable
-from ..errors import DsError, MissingError, is_address
+from ..errors import DsError, MissingError
 from ..many.opening import ManyFiles, open_files
+from ..many.patterns import found_files
 from ..many.scanning import JoinOptions
 from ..views import subset
 from ..views.subset import Input
@@ -171,7 +168,7 @@ def open_many(
     if not (preprocess is None or callable(preprocess)):
         raise TypeError(f"preprocess: found {preprocess!r}, expected a function")
     options = _options({"decode_times": decode_times, "mask_and_scale": mask_and_scale, **decoding})
-    found = _found(paths, storage_options, store)
+    found = found_files(paths, storage_options, store)
     wanted = JoinOptions(
         dim,
         None if variables is None else frozenset(keys_of(variables)),
@@ -244,52 +241,6 @@ def _options(decoding: Mapping[str, Any]) -> DecodingOptions:
         if name not in known:
             raise TypeError(f"open_many() has no parameter {name!r}{hint(name, known)}")
     return DecodingOptions(**decoding)
-
-
-def _found(paths: Input | Iterable[Input], storage_options: Mapping[str, Any] | None, store: Any) -> list[Location]:
-    """Return the absolute paths of files, and addresses.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
-    is_one = drivers.is_one_file(paths)
-    found = drivers.located_each([paths] if is_one else paths, storage_options, store)  # type: ignore[arg-type]
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
-    if is_one:
-        found = _matches(found[0])
-    folder = os.getcwd()
-    return [one if not isinstance(one, str) or one[:1] == os.sep else os.path.join(folder, one) for one in found]
-
-
-def _matches(one: Location) -> list[Location]:
-    """Return a file, or the sorted files that match a pattern.
-
-    Raises
-    ------
-    FileNotFoundError
-        If none matches.
-    """
-    found: list[Location]
-    if isinstance(one, str):
-        one = os.path.expanduser(one)
-        if not glob.has_magic(one) or os.path.exists(one):
-            return [one]
-        found = [*sorted(glob.glob(one, recursive=True))]
-    else:
-        from ..body.remote.listing import files_matching, has_wildcard
-
-        if not has_wildcard(one):
-            return [one]
-        found = [match.address for match in files_matching(one)]
-    if not found:
-        reason = (
-            "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
-        )
-        raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
-    return found
 
 
 def _parts(

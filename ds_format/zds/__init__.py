@@ -20,12 +20,12 @@ From low to high::
     validation      all faults of a store
     reindexing      rebuilding all files that follow from data.jsonl
     query           selecting documents and their fields
-    arrow_columns   documents as columns of Arrow
     store           a collection: all of this together
     training        documents by number or in sequence
     tables          documents as tables: pandas, Arrow, DuckDB
 
-data.jsonl has the data; index.bin is a cache of it. This room does not use datasets of this package or its drivers.
+data.jsonl has the data; index.bin is a cache of it. This room does not use datasets of this package or its drivers. It
+makes tables by the room `ds_format.tables`.
 """
 
 from __future__ import annotations

@@ -130,12 +130,26 @@ def paths_of(fields: Iterable[str] | str) -> list[str]:
     >>> paths_of(["b", "a.c", "b"]), paths_of("a,-_id")
     (['_id', 'b', 'a.c'], ['a'])
     """
-    given: list[Any] = [part.strip() for part in fields.split(",")] if isinstance(fields, str) else list(fields)
+    given: list[Any] = listed(fields) or []
     for path in given:
         if not isinstance(path, str) or not path:
             raise ValueError(f"field {path!r}: expected the name of a field, such as 'a' or 'a.b'")
     excluded = {"_id", "-_id"} if "-_id" in given else set()
     return [path for path in dict.fromkeys(["_id", *given]) if path not in excluded]
+
+
+def listed(fields: Iterable[str] | str | None) -> list[str] | None:
+    """Return the fields of a projection as a list, which can be used twice.
+
+    Examples
+    --------
+    >>> from ds_format.zds.query import listed
+    >>> listed("a, b"), listed(iter("ab")), listed(None)
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    if isinstance(fields, str):
+        return [part.strip() for part in fields.split(",")]
+    return None if fields is None else list(fields)
 
 
 def predicate(where: Where | None) -> Callable[[Document], Any] | None:

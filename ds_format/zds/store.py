@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from ..base.batches import batched
 from ..body import Address, path_text
 from ..errors import FormatError, MissingError, UnsupportedError
+from ..tables.document_columns import Columns
 from . import format, index_bin, manifest, query
-from .arrow_columns import Columns, chunks
 from .changes import Changes, OpenOptions
 from .docs import DocFiles
 from .documents import Document
 from .faults import ERROR, Faults, ZdsWarning, message_at
-from .format import LAYOUTS
+from .format import ID, LAYOUTS
 from .line_reader import LineReader, open_files
 from .roots import StoreRoot
 from .store_access import WritableStore, open_store, root_of
@@ -255,7 +256,7 @@ class ZDSStore:
         MissingError
             If there is none with an id. It is a `KeyError`.
         """
-        for some in chunks(ids, TAKEN):
+        for some in batched(ids, TAKEN):
             self._lines.announce(some)
             yield from map(self.get, some)
 
@@ -322,7 +323,7 @@ class ZDSStore:
             yield self._docs.text(id)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return Columns(self.scan).__arrow_c_stream__(requested_schema)
+        return columns_of(self).__arrow_c_stream__(requested_schema)
 
     def _to_write(self) -> Changes:
         if self._changes is None:
@@ -503,3 +504,19 @@ def _check_options(mode: str, options: OpenOptions) -> None:
     ):
         if value not in allowed:
             raise ValueError(f"{word}: found {value!r}, expected one of {', '.join(map(repr, allowed))}")
+
+
+def columns_of(
+    store: ZDSStore,
+    fields: Iterable[str] | str | None = None,
+    where: query.Where | None = None,
+    schema: Any = None,
+) -> Columns:
+    """Return documents as a stream of Arrow batches; see `tables.to_arrow`."""
+    if schema is not None and fields is None:
+        fields = [*schema.names, *([] if ID in schema.names else ["-" + ID])]
+    fields = query.listed(fields)
+    names = None if fields is None else query.paths_of(fields)
+    if schema is not None and names != schema.names:
+        raise ValueError(f"schema with the fields {schema.names}: expected {names}, as in fields")
+    return Columns(lambda: store.scan(fields=fields, where=where), ID, names, schema, ZdsWarning)

@@ -9,22 +9,21 @@ access to files cannot change one.
 from __future__ import annotations
 
 import contextlib
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-from ..base.optional import library
 from ..errors import MissingError, UnsupportedError
-from .arrow_columns import EXACT, ROWS, Columns
+from ..tables.document_columns import Columns
+from ..tables.document_rows import LabelledRows, frame_of, rows_of_frame, rows_of_stream
+from ..tables.libraries import pyarrow
+from ..tables.sql import Parameters, run
 from .documents import Document, leaves_of
 from .format import DEFAULT_COLLECTION, ID, is_name
-from .query import Where, paths_of
-from .store import ZDSStore
+from .query import Where, listed, paths_of
+from .store import ZDSStore, columns_of
 from .store_access import open_root, root_of
 
 Mode: TypeAlias = Literal["w", "a"]
-SETTINGS = {"enable_external_access": "false", "python_enable_replacements": "false"}
-"""No files, no network, no extensions, and no tables from variables of the program."""
 
 
 def read_zds(
@@ -79,23 +78,15 @@ def read_zds(
     0  ann   30      Oslo
     1  bob    8       NaN
     """
-    pandas = library("pandas", "ds-format-cython[pandas]")
-    names = None if fields is None else paths_of(fields)
-    with ZDSStore.open(path, collection, **options) as store:
-        documents = list(store.scan(fields=fields, where=where))
-    if flatten:
-        documents = [flat(document) for document in documents]
-    if names is None or flatten:
-        first = [ID] if names is None or ID in names else []
-        names = list(dict.fromkeys([*first, *(name for document in documents for name in document)]))
-    frame = pandas.DataFrame(documents, columns=names)
-    for name in names:
-        column = frame[name]
-        if column.dtype == "float64" and (column.abs() >= EXACT).any():
-            values = [document.get(name, float("nan")) for document in documents]
-            if any(type(value) is int and abs(value) > EXACT for value in values):
-                frame[name] = pandas.Series(values, dtype=object)
-    return frame
+    fields = listed(fields)
+    first = [ID] if fields is None else paths_of(fields)
+
+    def documents() -> Iterator[Document]:
+        with ZDSStore.open(path, collection, **options) as store:
+            found = store.scan(fields=fields, where=where)
+            yield from map(flat, found) if flatten else found
+
+    return frame_of(documents(), [name for name in first if name == ID] if flatten else first)
 
 
 def flat(document: Document) -> Document:
@@ -152,10 +143,9 @@ def to_zds(
 
     Examples
     --------
-    >>> from ds_format.base.optional import library
+    >>> import pandas
     >>> from ds_format.zds.tables import to_zds
     >>> from ds_format.zds.store import ZDSStore
-    >>> pandas = library("pandas", "ds-format-cython[pandas]")
     >>> to_zds(
     ...     pandas.DataFrame({"t": [pandas.Timestamp("2026-01-02"), None]}, index=["a", "b"]),
     ...     "times.zds",
@@ -164,36 +154,7 @@ def to_zds(
     ...     list(store.scan())
     [{'_id': 'a', 't': '2026-01-02T00:00:00'}, {'_id': 'b'}]
     """
-    library("pandas", "ds-format-cython[pandas]")
-    for axis, each in {"columns": frame.columns, "an index": frame.index}.items():
-        if each.nlevels > 1:
-            raise UnsupportedError(f"{axis} of several levels: reset_index or join their names first")
-    names = list(map(str, frame.columns))
-    if len(set(names)) < len(names):
-        raise UnsupportedError(f"columns {', '.join(names)}: two have the same name")
-    id_column = column_of_ids(names, id_column)
-    ids = frame.index.to_series() if id_column is None else frame.iloc[:, names.index(id_column)]
-    if ids.duplicated().any():
-        raise UnsupportedError(f"id {ids[ids.duplicated()].iloc[0]!r} occurs twice")
-    write(_documents_of_frame(frame, names, ids), path, collection, mode)
-
-
-def _documents_of_frame(frame: Any, names: list[str], ids: Any) -> Iterator[Document]:
-    for start in range(0, len(frame), ROWS):
-        rows = frame.iloc[start : start + ROWS]
-        columns = [_series_values(rows.iloc[:, i]) for i in range(len(names))]
-        yield from documents_of(_series_values(ids.iloc[start : start + ROWS]), names, columns, start)
-
-
-def _series_values(column: Any) -> list[Any]:
-    """Return the values of a Series, with None for missing ones."""
-    values: list[Any] = column.tolist()
-    if column.dtype.kind not in "biuf":
-        values = [iso(value) for value in values]
-    gone = column.isna()
-    if gone.any():
-        values = [None if missing else value for value, missing in zip(values, gone.tolist(), strict=True)]
-    return values
+    _write(rows_of_frame(frame), path, collection, id_column, mode)
 
 
 def to_arrow(
@@ -249,26 +210,12 @@ def to_arrow(
     >>> to_arrow("people.zds").to_pylist()
     [{'_id': 'ann', 'age': 30, 'tags': None}, {'_id': 'bob', 'age': None, 'tags': ['x']}]
     """
-    library("pyarrow", "ds-format-cython[arrow]")
-    if schema is not None and fields is None:
-        fields = [*schema.names, *([] if ID in schema.names else ["-" + ID])]
-    names = None if fields is None else paths_of(fields)
-    if schema is not None and names != schema.names:
-        raise ValueError(f"schema with the fields {schema.names}: expected {names}, as in fields")
-    with _opened(source, collection) as store:
-        columns = Columns(lambda: store.scan(fields=fields, where=where), names, schema)
-        return library("pyarrow", "ds-format-cython[arrow]").Table.from_batches(columns.batches(), columns.schema)
-
-
-@contextlib.contextmanager
-def _opened(source: Any, collection: str | None) -> Iterator[Any]:
-    if isinstance(source, ZDSStore):
-        if collection in (None, source.name):
-            yield source
-            return
-        source = source.path
-    with ZDSStore.open(source, DEFAULT_COLLECTION if collection is None else collection) as store:
-        yield store
+    pyarrow("to_arrow")
+    if isinstance(source, ZDSStore) and collection in (None, source.name):
+        return columns_of(source, fields, where, schema).table()
+    path = source.path if isinstance(source, ZDSStore) else source
+    with ZDSStore.open(path, DEFAULT_COLLECTION if collection is None else collection) as store:
+        return columns_of(store, fields, where, schema).table()
 
 
 def from_arrow(
@@ -303,48 +250,19 @@ def from_arrow(
 
     Examples
     --------
+    >>> import pyarrow
     >>> from ds_format.zds.tables import from_arrow
-    >>> from ds_format.base.optional import library
     >>> from ds_format.zds.store import ZDSStore
-    >>> table = library("pyarrow", "ds-format-cython[arrow]").table({
-    ...     "sku": ["a1", "a2"],
-    ...     "price": [1.5, None],
-    ... })
+    >>> table = pyarrow.table({"sku": ["a1", "a2"], "price": [1.5, None]})
     >>> from_arrow(table, "stock.zds", id_column="sku")
     >>> with ZDSStore.open("stock.zds") as store:
     ...     list(store.scan())
     [{'_id': 'a1', 'sku': 'a1', 'price': 1.5}, {'_id': 'a2', 'sku': 'a2'}]
     """
-    arrow = library("pyarrow", "ds-format-cython[arrow]")
-    reader = table.to_reader() if isinstance(table, arrow.Table) else arrow.RecordBatchReader.from_stream(table)
-    names = list(reader.schema.names)
-    if len(set(names)) < len(names):
-        raise UnsupportedError(f"columns {names}: two have the same name")
-    id_column = column_of_ids(names, id_column)
-    write(_documents_of_stream(arrow, reader, names, id_column), path, collection, mode)
+    _write(rows_of_stream(table), path, collection, id_column, mode)
 
 
-def _documents_of_stream(arrow: Any, reader: Any, names: list[str], id_column: str | None) -> Iterator[Document]:
-    """Iterate over the rows of a stream as documents."""
-    done = 0
-    for batch in reader:
-        for start in range(0, batch.num_rows, ROWS):
-            rows = batch.slice(start, ROWS)
-            ids = range(done, done + len(rows)) if id_column is None else rows.column(id_column).to_pylist()
-            columns = [_arrow_values(arrow.types, column) for column in rows.columns]
-            yield from documents_of(ids, names, columns, done)
-            done += len(rows)
-
-
-def _arrow_values(types: Any, column: Any) -> list[Any]:
-    values: list[Any] = column.to_pylist()
-    kind = column.type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_string(kind):
-        return values
-    return [iso(value, nulls=False) for value in values]
-
-
-def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+def sql(path: Any, query: str, parameters: Parameters = None) -> Any:
     """Return the result of a query on a store.
 
     Each collection is a table of its name, with `_id` and all fields as columns. Objects are structs, and the types are
@@ -384,164 +302,61 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
     ... ).fetchall()
     [('ann', 'Oslo')]
     """
-    duckdb = library("duckdb", "ds-format-cython[duckdb]")
-    library("pyarrow", "ds-format-cython[duckdb]")
-    connection = duckdb.connect(":memory:")
-    for setting, value in SETTINGS.items():
-        connection.execute(f"SET {setting} = {value}")
-    for name, store in _stores(path, query):
-        connection.register(name, Columns(store.scan))
-    connection.execute("SET lock_configuration = true")
-    found = connection.sql(query, params=parameters)
-    if found is not None:
-        weakref.finalize(found, connection.close)  # before DuckDB 2, relations do not keep their connection
-    return found
+    return run(query, _tables(path, query), parameters)
 
 
-def _named(names: Sequence[str], query: str) -> list[str]:
-    """Return the names that occur in a query, or all names if none does, as in `SHOW TABLES`."""
+def _tables(path: Any, query: str) -> Iterator[tuple[str, Columns]]:
+    """Open the collections that a query names, or all if it names none, as in `SHOW TABLES`.
+
+    They stay open as long as the relation lives.
+    """
+    with contextlib.closing(open_root(root_of(path), strict=None)) as place:
+        names = list(filter(is_name, place.collections())) or [DEFAULT_COLLECTION]
     text = query.casefold()
-    return [name for name in names if name.casefold().replace('"', '""') in text] or list(names)
+    for name in [name for name in names if name.casefold().replace('"', '""') in text] or names:
+        yield name, columns_of(ZDSStore.open(path, name))
 
 
-def _stores(path: Any, query: str) -> Iterator[tuple[str, ZDSStore]]:
-    """Open the collections that a query names. They stay open as long as the relation lives."""
-    place = open_root(root_of(path), strict=None)
-    with contextlib.closing(place):
-        names = list(filter(is_name, place.collections()))
-    for name in _named(names or [DEFAULT_COLLECTION], query):
-        yield name, ZDSStore.open(path, name)
-
-
-def column_of_ids(names: Sequence[str], id_column: str | None) -> str | None:
-    """Return the column with the ids: the requested one, `_id`, or None.
-
-    Raises
-    ------
-    MissingError
-        If the column does not exist.
-    UnsupportedError
-        If another column is requested, and there is `_id`, too.
-
-    Examples
-    --------
-    >>> from ds_format.zds.tables import column_of_ids
-    >>> column_of_ids(["sku", "price"], "sku"), column_of_ids(["_id"], None), column_of_ids(["x"], None)
-    ('sku', '_id', None)
-    """
+def _place_of_ids(names: list[str], id_column: str | None) -> int:
+    """Return the position in a row of the id: of the requested column, of `_id`, or of the label."""
     if id_column is None:
-        return ID if ID in names else None
-    if id_column not in names:
+        id_column = ID
+    elif id_column not in names:
         raise MissingError(f"no column {id_column!r}; columns are {', '.join(names)}")
-    if id_column != ID and ID in names:
+    elif id_column != ID and ID in names:
         raise UnsupportedError(f"ids from column {id_column!r}, but there is a column {ID!r}, too")
-    return id_column
+    return names.index(id_column) + 1 if id_column in names else 0
 
 
-def documents_of(
-    ids: Sequence[Any], names: Sequence[str], columns: Sequence[Sequence[Any]], first: int = 0
-) -> Iterator[Document]:
-    """Convert rows to documents.
-
-    Parameters
-    ----------
-    ids : (N,) sequence
-        Ids, which are converted to texts.
-    names : (M,) sequence of str
-        The columns. `_id` is ignored.
-    columns : (M,) sequence of (N,) sequence
-        Their values. None is a missing field.
-    first : int
-        Number of the first row, for messages.
-
-    Raises
-    ------
-    UnsupportedError
-        If a row has no id: None, NaN or an empty text.
-
-    Examples
-    --------
-    >>> from ds_format.zds.tables import documents_of
-    >>> list(documents_of([7, "b"], ["x", "y"], [[1, None], [None, "z"]]))
-    [{'_id': '7', 'x': 1}, {'_id': 'b', 'y': 'z'}]
-    """
-    wanted = [(name, column) for name, column in zip(names, columns, strict=True) if name != ID]
-    names = [name for name, _ in wanted]
-    rows = zip(*(column for _, column in wanted), strict=True) if wanted else [()] * len(ids)
-    for i, (given, row) in enumerate(zip(ids, rows, strict=True), first):
-        if given is None or given == "" or given != given:
-            raise UnsupportedError(f"row {i} has no id")
-        document: Document = {ID: str(given)}
-        for name, value in zip(names, row, strict=True):
-            if value is not None:
-                document[name] = value
-        yield document
-
-
-def iso(value: Any, nulls: bool = True) -> Any:
-    """Return a value with dates, times and durations as ISO 8601 texts, in lists and objects, too.
-
-    Other values that are not JSON are left to the writer, which converts those of NumPy and refuses others.
-
-    Parameters
-    ----------
-    value : object
-    nulls : bool
-        Keep members of objects that are None.
-
-    Examples
-    --------
-    >>> from datetime import date
-    >>> from ds_format.zds.tables import iso
-    >>> iso({"days": [date(2026, 1, 2)], "n": None})
-    {'days': ['2026-01-02'], 'n': None}
-    """
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {key: iso(item, nulls) for key, item in value.items() if nulls or item is not None}
-    if isinstance(value, list | tuple):
-        return [iso(item, nulls) for item in value]
-    if hasattr(value, "isoformat") and value == value:
-        return value.isoformat()
-    return value
-
-
-def write(documents: Iterable[Document], path: Any, collection: str, mode: Mode) -> None:
-    """Write the documents of a table.
-
-    Parameters
-    ----------
-    documents : iterable of dict
-    path : str or PathLike
-    collection : str
-    mode : {"w", "a"}
-        Replace the collection, or add to it. A document whose id exists replaces the older one.
-
-    Raises
-    ------
-    ValueError
-        If the mode is another one.
-    UnsupportedError
-        If two documents have the same id, or JSON cannot represent a value.
-    """
+def _write(table: LabelledRows, path: Any, collection: str, id_column: str | None, mode: Mode) -> None:
+    """Write the rows of a table as documents. With the mode "a", they replace documents of the same ids."""
     if mode not in ("w", "a"):
         raise ValueError(f"mode {mode!r}: expected 'w' or 'a'")
+    names, rows = table
+    place = _place_of_ids(names, id_column)
     at = ""
 
-    def followed() -> Iterator[Document]:
+    def documents() -> Iterator[Document]:
         nonlocal at
         seen = set()
-        for i, document in enumerate(documents):
-            if document[ID] in seen:
-                raise UnsupportedError(f"row {i}: id {document[ID]!r} occurs twice")
-            seen.add(document[ID])
-            at = f"document {document[ID]!r}: "
+        for i, row in enumerate(rows):
+            given = row[place]
+            if given is None or given == "" or given != given:
+                raise UnsupportedError(f"row {i} has no id")
+            id = str(given)
+            if id in seen:
+                raise UnsupportedError(f"row {i}: id {id!r} occurs twice")
+            seen.add(id)
+            at = f"document {id!r}: "
+            document: Document = {ID: id}
+            for name, value in zip(names, row[1:], strict=True):
+                if value is not None and name != ID:
+                    document[name] = value
             yield document
             at = ""
 
     with ZDSStore.open(path, collection, mode=mode) as store:
         try:
-            store.put_many(followed())
+            store.put_many(documents())
         except UnsupportedError as error:
             raise UnsupportedError(at + error.message, path=error.path) from None

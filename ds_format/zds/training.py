@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batches import batched
 from ..pytorch import TorchLike, this_rank, this_worker
-from .arrow_columns import chunks
 from .documents import Document
 from .format import DEFAULT_COLLECTION, ID
 from .query import Where, predicate
@@ -40,7 +40,7 @@ class Ids:
 
     def __init__(self, ids: Iterable[str]):
         texts, sizes = [], array("q")
-        for chunk in chunks(ids, 4096):
+        for chunk in batched(ids, 4096):
             texts.append("".join(chunk))
             sizes.extend(map(len, chunk))
         self._text = "".join(texts)
@@ -248,7 +248,7 @@ class Batches(TorchLike):
         return list(self._dataset[start : start + self._n])
 
     def __iter__(self) -> Iterator[list[Any]]:
-        return islice(chunks(self._dataset, self._n), len(self))
+        return islice(batched(self._dataset, self._n), len(self))
 
 
 class StreamStep(NamedTuple):
@@ -442,7 +442,7 @@ def _sliced(items: Iterator[Any], epoch: int, start: int, stop: int | None) -> I
 
 
 def _batched(items: Iterator[Any], epoch: int, n: int, drop_last: bool) -> Iterator[Any]:
-    lists = chunks(items, n)
+    lists = batched(items, n)
     return (each for each in lists if len(each) == n) if drop_last else lists
 
 

@@ -287,7 +287,7 @@ def test_one_file_is_converted_as_by_select(suffix: str, ds: Run, base: str) -> 
 def test_one_file_needs_a_known_suffix_or_a_folder(ds: Run, base: str) -> None:
     status, out, err = ds("convert", base, "copy.foo")
     assert (status, out) == (1, "")
-    assert err.startswith("ds convert: copy.foo: unknown file format: expected one of .bpk ")
+    assert err.startswith("ds convert: copy.foo: unknown file format: expected one of .arrow ")
     assert err.endswith(' .zds, or "copy.foo/" for a folder\n')
     assert not Path("copy.foo").exists()
     assert ds("convert", base, "copy.foo/") == (0, "", "")

@@ -163,7 +163,14 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "table.dat").write_text("time,temperature\n0,250\n")
     (folder / "table.csv").write_text("station A1\n\ntime;temperature\n0;250,5\n")
     files.write(folder / "run2.nc", {**dataset, "pressure": dataset["pressure"] + 0.5})
+    report = {name: dataset[name] for name in ("time", "temperature", ".")}
+    (folder / "st").mkdir()
     for name in ("a", "b"):
+        wind = {".dims": ["time"], "units": "m s-1"}
+        files.write(
+            folder / "st" / f"{name}.nc",
+            {**report, "station": name, "wind": np.array([8.0, 9.0, 10.0]), ".": {**dataset["."], "wind": wind}},
+        )
         with FileWriter(folder / f"{name}.msgpack") as writer:
             writer.write({"key": name})
     unpack(folder / "store.zds", folder / "weather")
@@ -196,6 +203,8 @@ def contents(folder: Path) -> dict[str, tuple[int, int]]:
 def test_it_runs_in_a_shell(command: str, line: str, samples: Path, folder: Path) -> None:
     if " -o " in line:
         pytest.importorskip("matplotlib")
+    if command == "sql":
+        pytest.importorskip("duckdb")
     program = folder / "bin" / "ds"
     program.parent.mkdir()
     package = Path(ds_format.__file__).parents[1]

@@ -44,6 +44,7 @@ def json_of(ds: Run, *words: str) -> dict:
 
 
 TITLES = rows(
+    arrow=None,
     binpickle="BinPickle 1",
     csv=None,
     datadings="datadings",
@@ -51,6 +52,7 @@ TITLES = rows(
     hdf5="HDF5",
     json="JSON",
     netcdf="netCDF-4",
+    parquet=None,
     zarr="Zarr",
     zds="ZDS archive",
 )

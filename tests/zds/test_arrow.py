@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.errors import DriverError, MissingError, UnsupportedError
-from ds_format.zds import arrow_columns
-from ds_format.zds.arrow_columns import MAX_DEPTH, MAX_MEMBERS, ROWS, Columns
+from ds_format.errors import DriverError, DsWarning, MissingError, UnsupportedError
+from ds_format.tables import document_columns
+from ds_format.tables.document_columns import MAX_DEPTH, MAX_MEMBERS, ROWS, Columns
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.tables import from_arrow, to_arrow
@@ -33,7 +33,8 @@ def stored(path: Path, collection: str = "default") -> list[dict[str, Any]]:
 
 def types(*values: Any) -> Any:
     """Return the type of a column with these values."""
-    return Columns(lambda: [{"_id": str(i), "x": value} for i, value in enumerate(values)]).schema.field("x").type
+    documents = [{"_id": str(i), "x": value} for i, value in enumerate(values)]
+    return Columns(lambda: documents, "_id").schema.field("x").type
 
 
 NESTED: Any = 1
@@ -64,7 +65,7 @@ for _ in range(MAX_DEPTH + 1):
 def test_types_are_the_narrowest_that_hold_all_values(values: list[Any], kind: Any) -> None:
     assert types(*values) == kind
     documents = [{"_id": str(i), "x": value} for i, value in enumerate(values)]
-    found = pa.table(Columns(lambda: documents)).column("x").to_pylist()
+    found = pa.table(Columns(lambda: documents, "_id")).column("x").to_pylist()
     assert len(found) == len(values)
     if not pa.types.is_struct(kind) and not pa.types.is_list(kind):
         assert found == values
@@ -91,8 +92,8 @@ def test_what_no_type_holds_becomes_json(values: list[Any]) -> None:
         {"_id": "none"},
         {"_id": "z", "x": None},
     ]
-    with pytest.warns(ZdsWarning, match=r"they become JSON texts: x \("):
-        found = pa.table(Columns(lambda: documents)).column("x").to_pylist()
+    with pytest.warns(DsWarning, match=r"they become JSON texts: x \("):
+        found = pa.table(Columns(lambda: documents, "_id")).column("x").to_pylist()
     assert [json.loads(text) for text in found[:-2]] == values
     assert found[-2:] == [None, None]
 
@@ -105,19 +106,28 @@ def test_json_inside_of_lists_and_objects() -> None:
         {"_id": "d", "x": {"q": None}},
         {"_id": "e", "x": {}},
     ]
-    with pytest.warns(ZdsWarning, match=r"x\.p \(dict, int\), x\.q\[\] \(int, str\)$"):
-        found = pa.table(Columns(lambda: documents)).column("x").to_pylist()
+    with pytest.warns(DsWarning, match=r"x\.p \(dict, int\), x\.q\[\] \(int, str\)$"):
+        found = pa.table(Columns(lambda: documents, "_id")).column("x").to_pylist()
     empty = {"p": None, "q": None}
     assert found == [{"p": "1", "q": ["1", '"b"', None]}, {"p": '{"r":"é"}', "q": None}, None, empty, empty]
 
 
 def test_deep_values_become_json_where_it_is_too_deep() -> None:
-    with pytest.warns(ZdsWarning, match="JSON"):
-        table = pa.table(Columns(lambda: [{"_id": "a", "x": NESTED}]))
+    with pytest.warns(DsWarning, match="JSON"):
+        table = pa.table(Columns(lambda: [{"_id": "a", "x": NESTED}], "_id"))
     (value,) = table.column("x").to_pylist()
     for _ in range(MAX_DEPTH):
         (value,) = value
     assert value == "[1]"
+
+
+def test_documents_may_have_more_fields_than_a_struct() -> None:
+    fields = {f"x{i}": i for i in range(MAX_MEMBERS)}
+    documents: list[dict[str, Any]] = [{"_id": "a", **fields, "y": True}, {"_id": "b", "z": 0.5}]
+    assert pa.table(Columns(lambda: documents, "_id")).to_pylist() == [
+        {"_id": "a", **fields, "y": True, "z": None},
+        {"_id": "b", **dict.fromkeys(fields), "y": None, "z": 0.5},
+    ]
 
 
 def test_rows_are_never_shifted(tmp_path: Path) -> None:
@@ -137,6 +147,7 @@ def test_fields_where_and_stores(tmp_path: Path) -> None:
     made(path, [{"_id": "other"}], "more")
     expected = {"_id": ["d1", "d2"], "home.city": ["b", "c"], "nowhere": [None, None]}
     assert to_arrow(path, fields=["home.city", "nowhere"], where="x>=1").to_pydict() == expected
+    assert to_arrow(path, fields=iter(["x"])).column("x").to_pylist() == [0, 1, 2]
     assert to_arrow(path, fields="x,-_id").to_pydict() == {"x": [0, 1, 2]}
     assert to_arrow(path, "more").to_pydict() == {"_id": ["other"]}
     with ZDSStore.open(path) as store:
@@ -144,6 +155,14 @@ def test_fields_where_and_stores(tmp_path: Path) -> None:
         assert to_arrow(store, "more").num_rows == 1
         assert len(store) == 3
         assert pa.table(store).column_names == ["_id", "x", "home"]
+
+
+def test_the_warning_is_one_of_stores(tmp_path: Path) -> None:
+    path = made(tmp_path / "s", [{"_id": "a", "x": 1}, {"_id": "b", "x": "y"}])
+    with pytest.warns(ZdsWarning, match=r"x \(int, str\)$"):
+        assert to_arrow(path).column("x").to_pylist() == ["1", '"y"']
+    with ZDSStore.open(path) as store, pytest.warns(ZdsWarning, match=r"x \(int, str\)$"):
+        assert pa.table(store).num_rows == 2
 
 
 def test_an_empty_collection_has_ids(tmp_path: Path) -> None:
@@ -169,22 +188,22 @@ def test_a_schema_decides(tmp_path: Path) -> None:
     [(pa.list_(pa.int32()), [1, 1.5]), (pa.struct([("p", pa.list_(pa.int8()))]), {"p": [0.5]}), (pa.int64(), 1e300)],
 )
 def test_numbers_are_not_cut_off(kind: Any, value: Any) -> None:
-    source = Columns(lambda: [{"_id": "a", "x": value}], schema=pa.schema([("x", kind)]))
+    source = Columns(lambda: [{"_id": "a", "x": value}], "_id", schema=pa.schema([("x", kind)]))
     with pytest.raises(UnsupportedError, match="field 'x' of document 'a'"):
         list(source.batches())
 
 
 def test_whole_floats_are_integers() -> None:
-    source = Columns(lambda: [{"_id": "a", "x": [1.0, None]}], schema=pa.schema([("x", pa.list_(pa.int32()))]))
+    source = Columns(lambda: [{"_id": "a", "x": [1.0, None]}], "_id", schema=pa.schema([("x", pa.list_(pa.int32()))]))
     assert next(source.batches()).to_pydict() == {"x": [[1, None]]}
 
 
 def test_a_name_that_arrow_would_cut_off() -> None:
-    with pytest.warns(ZdsWarning, match="JSON"):
-        table = pa.table(Columns(lambda: [{"_id": "a", "x": {"p\0q": 1}}]))
+    with pytest.warns(DsWarning, match="JSON"):
+        table = pa.table(Columns(lambda: [{"_id": "a", "x": {"p\0q": 1}}], "_id"))
     assert table.column("x").to_pylist() == ['{"p\\u0000q":1}']
     with pytest.raises(UnsupportedError, match="NUL"):
-        list(Columns(lambda: [{"_id": "a", "x\0y": 1}]).batches())
+        list(Columns(lambda: [{"_id": "a", "x\0y": 1}], "_id").batches())
 
 
 @pytest.mark.parametrize("value", ["x", 300, 1.5, [1]])
@@ -197,7 +216,7 @@ def test_a_value_that_does_not_fit_is_named(value: Any, tmp_path: Path) -> None:
 
 def test_new_fields_are_not_lost_silently() -> None:
     documents: list[dict[str, Any]] = [{"_id": "a"}]
-    source = Columns(lambda: documents)
+    source = Columns(lambda: documents, "_id")
     assert source.schema.names == ["_id"]
     documents.append({"_id": "b", "x": 1})
     with pytest.raises(UnsupportedError, match="new fields"):
@@ -228,7 +247,7 @@ VALUES = st.recursive(
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), VALUES), max_size=5))
 def test_any_documents_become_a_table_row_by_row(given: list[dict[str, Any]]) -> None:
     documents = [{"_id": str(i)} | document for i, document in enumerate(given)]
-    source = Columns(lambda: documents)
+    source = Columns(lambda: documents, "_id")
     texts = {name for name in source.schema.names if source.schema.field(name).type == pa.string()}
     for row, document in zip(pa.table(source).to_pylist(), documents, strict=True):
         assert row["_id"] == document["_id"]
@@ -280,6 +299,8 @@ def test_ids_come_from_a_column(tmp_path: Path) -> None:
     table = pa.table({"k": [7, 8], "x": ["a", "b"]})
     from_arrow(table, tmp_path / "s", id_column="k")
     assert stored(tmp_path / "s") == [{"_id": "7", "k": 7, "x": "a"}, {"_id": "8", "k": 8, "x": "b"}]
+    from_arrow(pa.table({"x": [1], "_id": [7]}), tmp_path / "s", "more")
+    assert stored(tmp_path / "s", "more") == [{"_id": "7", "x": 1}]
     from_arrow(pa.table({"k": [8, 9]}), tmp_path / "s", id_column="k", mode="a")
     assert sorted(stored(tmp_path / "s"), key=lambda each: each["_id"]) == [
         {"_id": "7", "k": 7, "x": "a"},
@@ -295,6 +316,7 @@ def test_ids_come_from_a_column(tmp_path: Path) -> None:
         ({"_id": ["a", None]}, None, UnsupportedError, "row 1 has no id"),
         ({"_id": ["a", ""]}, None, UnsupportedError, "row 1 has no id"),
         ({"_id": ["a", "../b"]}, None, UnsupportedError, "b"),
+        ({"k": [1.5, float("nan")]}, "k", UnsupportedError, "row 1 has no id"),
         ({"k": [1]}, "x", MissingError, "no column 'x'; columns are k"),
         ({"_id": ["a"], "k": [1]}, "k", UnsupportedError, "there is a column '_id', too"),
         ({"x": [1, float("nan")]}, None, UnsupportedError, "document '1': "),
@@ -313,19 +335,21 @@ def test_tables_that_are_refused_leave_the_collection_as_it_was(
 
 def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(UnsupportedError, match="same name"):
+    with pytest.raises(UnsupportedError, match='found two columns "x"'):
         from_arrow(table, tmp_path / "s")
     with pytest.raises(ValueError, match="mode 'x': expected 'w' or 'a'"):
         from_arrow(pa.table({"x": [1]}), tmp_path / "s", mode="x")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("call", [lambda: to_arrow("s"), lambda: from_arrow(None, "s"), lambda: Columns(list).schema])
+@pytest.mark.parametrize(
+    "call", [lambda: to_arrow("s"), lambda: from_arrow(None, "s"), lambda: Columns(list, "_id").schema]
+)
 def test_an_absent_library_is_named_with_its_extra(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name, name=name)
 
     monkeypatch.setattr("ds_format.base.optional.importlib.import_module", absent)
-    with pytest.raises(DriverError, match=r"cannot import pyarrow: pip install 'ds-format-cython\[arrow\]'"):
+    with pytest.raises(DriverError, match=r"cannot import pyarrow: pip install 'ds-format-cython\[tables\]'"):
         call()
 
 
@@ -344,6 +368,6 @@ def test_memory_is_that_of_some_batches(monkeypatch: pytest.MonkeyPatch) -> None
             assert alive <= 2 * 8 + 1
             yield {"_id": "x", "t": Text(i)}
 
-    monkeypatch.setattr(arrow_columns, "ROWS", 8)
-    batches = Columns(scan, schema=pa.schema([("_id", pa.string()), ("t", pa.string())])).batches()
+    monkeypatch.setattr(document_columns, "ROWS", 8)
+    batches = Columns(scan, "_id", schema=pa.schema([("_id", pa.string()), ("t", pa.string())])).batches()
     assert sum(batch.num_rows for batch in batches) == made_ == 100

@@ -169,5 +169,5 @@ def test_an_absent_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         raise ModuleNotFoundError(name, name=name)
 
     monkeypatch.setattr("ds_format.base.optional.importlib.import_module", absent)
-    with pytest.raises(DriverError, match=r"cannot import duckdb: pip install 'ds-format-cython\[duckdb\]'"):
+    with pytest.raises(DriverError, match=r"cannot import duckdb: pip install 'ds-format-cython\[tables\]'"):
         sql("s", "SELECT 1")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ds_format.errors import DriverError, MissingError, UnsupportedError
-from ds_format.zds.arrow_columns import ROWS
+from ds_format.tables.document_columns import ROWS
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.tables import flat, read_zds, to_zds
 
@@ -55,6 +55,7 @@ def test_fields_where_and_collection(tmp_path: Path) -> None:
     assert frame.columns.tolist() == ["_id", "home.city", "nowhere"]
     assert frame["home.city"].tolist() == ["b", "c"]
     assert frame["nowhere"].isna().all()
+    assert read_zds(path, "people", fields=iter(["x"]))["x"].tolist() == [0, 1, 2]
     assert read_zds(path, "people", fields="x,-_id").columns.tolist() == ["x"]
     assert read_zds(path, "people", fields=["home", "-_id"], flatten=True).columns.tolist() == ["home.city"]
 
@@ -173,8 +174,8 @@ def test_many_rows(tmp_path: Path) -> None:
         (pd.DataFrame({"k": [1.0, np.nan]}), "k", UnsupportedError, "row 1 has no id"),
         (pd.DataFrame({"k": [1]}), "x", MissingError, "no column 'x'; columns are k"),
         (pd.DataFrame({"k": [1], "_id": ["a"]}), "k", UnsupportedError, "there is a column '_id', too"),
-        (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, UnsupportedError, "two have the same name"),
-        (pd.DataFrame([[1, 2]], columns=[1, "1"]), None, UnsupportedError, "two have the same name"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, UnsupportedError, 'two columns "x"'),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), None, UnsupportedError, 'two columns "1"'),
         (
             pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])),
             None,
@@ -190,6 +191,7 @@ def test_many_rows(tmp_path: Path) -> None:
         (pd.DataFrame({"x": [1, math.inf]}), None, UnsupportedError, "document '1': "),
         (pd.DataFrame({"x": [object()]}), None, UnsupportedError, None),
         (pd.DataFrame({"x": [[math.nan]]}), None, UnsupportedError, None),
+        (pd.DataFrame({"x": [[pd.NaT]]}), None, UnsupportedError, None),
     ],
 )
 def test_frames_that_are_refused_leave_the_collection_as_it_was(

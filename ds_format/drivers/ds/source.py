@@ -18,7 +18,7 @@ from ...body.body import FIRST_SIZE, Body, open_body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched
 from ...codec.attributes import from_json
-from ...codec.decode import STEP, Decoder, span_of
+from ...codec.decode import STEP, Decoder, Strings, span_of
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
 from ...codec.line import find_end, parse, read_line
@@ -165,6 +165,19 @@ class DsSource(BaseSource):
         if (marks := self.marks.get(name)) is not None:
             marks.restore(values, index)
         return values
+
+    @watched
+    def read_strings(self, name: str) -> Strings | None:
+        """Return the bytes of a variable of strings, before they are decoded; None if it has none, or is legacy."""
+        self._check(name)
+        var = self.variable(name)
+        is_string = var.size is not None and var.type is not None and var.type.is_string
+        if not is_string or has_legacy_strings(self.header.version, var):
+            return None
+        try:
+            return self._reader.decoder(var).strings()
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
 
     def handle(self, name: str) -> DsHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""

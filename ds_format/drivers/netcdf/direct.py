@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import threads
+from ...base.batches import batched
 from ...base.dtypes import TYPES
 from ...codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER
 from ...codec.pipeline import ChunkFilter, encode, find_encoder
@@ -201,8 +202,7 @@ class ChunkWriter(NumberSlabWriter):
         axes = [range(math.ceil(stop / n)) for stop, n in zip(stops, self._chunk, strict=True)]
         places = itertools.product(axes[0][row.first // self._chunk[0] :], *axes[1:])
         n = max(PIECE_SIZE // (math.prod(self._chunk) * self._stored.itemsize), 1)
-        while batch := [*itertools.islice(places, n)]:
-            yield batch
+        return batched(places, n)
 
     def _encoded(self, row: Row, place: tuple[int, ...]) -> Any:
         """Return a chunk as it is stored: whole, with fill values beyond the edge of the variable."""

@@ -63,18 +63,9 @@ def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]
     ndarray or None
         (n, ...) bool: mask of missing values for arrays of numbers, if any is missing.
     """
-    if array.dtype.kind in "OSUT":
-        values, mask = as_objects(array)
-        if mask is not None:
-            values = values.copy()
-            values[mask] = None
-        lists: list[Any] = values.tolist()
-        return lists, None
-    data = np.ma.getdata(array)
-    data = data.astype(data.dtype.newbyteorder("="), copy=False)
-    mask = np.ma.getmask(array)
-    if mask is np.ma.nomask or not mask.any():
-        mask = None
+    data, mask = _parts(array)
+    if data.dtype.kind == "O":
+        return _lists(data, mask), None
     if data.ndim == 1:
         scalars = data.tolist() if data.dtype.name in PLAIN else list(data)
         if mask is not None:
@@ -83,6 +74,23 @@ def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]
     if mask is not None:
         data = np.where(mask, np.zeros((), data.dtype), data)
     return list(np.ascontiguousarray(data)), mask
+
+
+def _parts(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return strings as objects, or numbers in native byte order; and the mask of missing values, if any is missing."""
+    if array.dtype.kind in "OSUT":
+        return as_objects(array)
+    data, mask = np.ma.getdata(array), np.ma.getmask(array)
+    return data.astype(data.dtype.newbyteorder("="), copy=False), mask if np.any(mask) else None
+
+
+def _lists(objects: NDArray[Any], mask: NDArray[np.bool_] | None) -> list[Any]:
+    """Return objects in nested lists, with None where they are missing."""
+    if mask is not None:
+        objects = objects.copy()
+        objects[mask] = None
+    lists: list[Any] = objects.tolist()
+    return lists
 
 
 def array_of_samples(
@@ -238,25 +246,15 @@ def values_for_documents(array: Any) -> list[Any]:
     list
         n values, or nested lists.
     """
-    mask: Any
-    if array.dtype.kind in "OSUT":
-        objects, mask = as_objects(array)
-        objects = _texts(objects)
-    else:
-        data, mask = np.ma.getdata(array), np.ma.getmask(array)
-        data = data.astype(data.dtype.newbyteorder("="), copy=False)
-        odd = ~np.isfinite(data) if data.dtype.kind == "f" else np.zeros(data.shape, np.bool_)
-        printed = shortest(data)
-        if not np.any(mask) and not odd.any():
-            plain: list[Any] = printed.tolist()
-            return plain
-        objects = printed.astype(object)
+    data, mask = _parts(array)
+    if data.dtype.kind == "O":
+        return _lists(_texts(data), mask)
+    objects = shortest(data)
+    odd = ~np.isfinite(data) if data.dtype.kind == "f" else np.zeros(data.shape, np.bool_)
+    if mask is not None or odd.any():
+        objects = objects.astype(object)
         objects[odd] = list(map(_word, data[odd]))
-    if np.any(mask):
-        objects = objects.copy()
-        objects[mask] = None
-    values: list[Any] = objects.tolist()
-    return values
+    return _lists(objects, mask)
 
 
 def _texts(objects: NDArray[Any]) -> NDArray[Any]:

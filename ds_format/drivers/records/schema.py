@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ...base.dtypes import LIMITS, type_of_integers
 from ...base.text import escape
 from ...codec.header import MAX_DIMS
 from ...errors import UnsupportedError
@@ -25,8 +24,6 @@ UNKNOWN = "values of type "
 """Prefix of the names of types that a dataset cannot hold."""
 SHOWN = 4
 """Limit of shapes or types in a message."""
-EXACT = 1 << 53
-"""Limit up to which float64 holds all integers."""
 
 
 class Description(NamedTuple):
@@ -84,11 +81,7 @@ class _Values:
         if INTEGER not in found:
             return found.pop() if len(found) == 1 else None if found else "float64"
         found.remove(INTEGER)
-        for name in ("int64", "uint64"):
-            limits = np.iinfo(name)
-            if found <= {name} and limits.min <= self.low and self.high <= limits.max:
-                return name
-        return "float64" if found == {"float64"} and max(-self.low, self.high) <= EXACT else None
+        return type_of_integers(self.low, self.high, [name for name in LIMITS if found <= {name}])
 
 
 class RecordSchema:

@@ -1,0 +1,69 @@
+"""Arguments → files: paths and addresses, and patterns as of `glob.glob`."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import drivers
+from ..body import Location, path_text
+from ..errors import is_address
+from ..views.subset import Input
+
+
+def found_files(
+    paths: Input | Iterable[Input], storage_options: Mapping[str, Any] | None, store: Any
+) -> list[Location]:
+    """Return the absolute paths of files, and addresses.
+
+    Parameters
+    ----------
+    paths : path, pattern or iterable
+        As of `ds_format.open_many`.
+    storage_options, store
+        As for `ds_format.read`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    is_one = drivers.is_one_file(paths)
+    found = drivers.located_each([paths] if is_one else paths, storage_options, store)  # type: ignore[arg-type]
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
+    if is_one:
+        found = _matches(found[0])
+    folder = os.getcwd()
+    return [one if not isinstance(one, str) or one[:1] == os.sep else os.path.join(folder, one) for one in found]
+
+
+def _matches(one: Location) -> list[Location]:
+    """Return a file, or the sorted files that match a pattern.
+
+    Raises
+    ------
+    FileNotFoundError
+        If none matches.
+    """
+    found: list[Location]
+    if isinstance(one, str):
+        one = os.path.expanduser(one)
+        if not glob.has_magic(one) or os.path.exists(one):
+            return [one]
+        found = [*sorted(glob.glob(one, recursive=True))]
+    else:
+        from ..body.remote.listing import files_matching, has_wildcard
+
+        if not has_wildcard(one):
+            return [one]
+        found = [match.address for match in files_matching(one)]
+    if not found:
+        reason = (
+            "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
+        )
+        raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
+    return found
