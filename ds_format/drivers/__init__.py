@@ -76,10 +76,12 @@ _loaded: dict[str, Driver] = {}
 _loaded_by_suffix: dict[str, Driver] = {}
 """The same by suffix."""
 _MODULES = {
+    "arrow": "arrow_",
     "binpickle": "binpickle_",
     "csv": "csv_",
     "datadings": "records.datadings",
     "json": "json_",
+    "parquet": "arrow_",
     "zarr": "zarr_",
     "zds": "records.zds",
 }

@@ -33,8 +33,14 @@ TEXT_TIMES = frozenset({"times"})
 """Options of a format that other programs read without attributes: times may be text."""
 TABLE = frozenset({"comments", "decimal", "delimiter", "skip", "units"})
 """Options of reading a table of text."""
+COLUMNS = FILE | TIMES | TEXT_TIMES | {"compression", "level", "scalars"}
+"""Options of tables with types."""
 RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
 """Options of records. Each container has its own way of writing, which is always atomic."""
+
+
+PYARROW = ("pyarrow", "ds-format-cython[tables]")
+"""The library for tables with types; see `Format.needs`."""
 
 
 def _only_read(path: Any, meta: Metadata, **options: Any) -> NoReturn:
@@ -138,6 +144,12 @@ class Format(NamedTuple):
     """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
     last: int = 0
     """Bytes from the end of a file that have metadata, so that they are requested with the first ones."""
+
+
+def _arrow() -> Driver:
+    from . import arrow_
+
+    return Driver(arrow_.open_arrow, arrow_.create_arrow)
 
 
 def _binpickle() -> Driver:
@@ -321,6 +333,12 @@ def _is_netcdf4(file: Body) -> bool:
     return is_netcdf4(file)
 
 
+def _parquet() -> Driver:
+    from . import arrow_
+
+    return Driver(arrow_.open_parquet, arrow_.create_parquet)
+
+
 def _zarr() -> Driver:
     from . import zarr_
 
@@ -351,6 +369,20 @@ def _is_zds(file: Body) -> bool:
 BUILT_IN = {
     format.name: format
     for format in (
+        Format(
+            "arrow",
+            (".arrow", ".feather"),
+            _arrow,
+            title="Arrow",
+            marks=(signatures.ARROW,),
+            needs=PYARROW,
+            options=frozenset({"skip_unsupported"}),
+            creation=COLUMNS,
+            unpack=None,
+            is_shaped=False,
+            dates=True,
+            last=FIRST_SIZE,
+        ),
         Format(
             "binpickle",
             (".bpk",),
@@ -430,6 +462,20 @@ BUILT_IN = {
             dates=True,
             masks=True,
             takes_body=True,
+            last=FIRST_SIZE,
+        ),
+        Format(
+            "parquet",
+            (".parquet", ".pq"),
+            _parquet,
+            title="Parquet",
+            marks=(signatures.PARQUET,),
+            needs=PYARROW,
+            options=frozenset({"skip_unsupported"}),
+            creation=COLUMNS,
+            unpack=None,
+            is_shaped=False,
+            dates=True,
             last=FIRST_SIZE,
         ),
         Format(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any
 
-from .. import dataset
+from .. import datasets
 from ..base import modes
 from ..base.text import escape, unescape
 from ..datasets import META
@@ -125,7 +125,7 @@ def attrs(d: dict[str, Any], var: str | None = None, *value: dict[str, Any]) -> 
         return None
     if not exists(d, key):
         modes.missing(f"{var}: variable not found")
-    return dataset.attrs(entry_of(d, key))
+    return datasets.attrs(entry_of(d, key))
 
 
 def attr(d: dict[str, Any], attr: str, *value: Any, var: str | None = None) -> Any:
@@ -344,4 +344,4 @@ def _names(d: dict[str, Any], what: str, var: str | None, full: bool = True) -> 
     key = escape(var or "") if what == "dim" else meta_key(var)
     if not exists(d, key):
         modes.missing(f"{var}: variable not found")
-    return names_of(d, key) if what == "dim" else [*dataset.attrs(entry_of(d, key))]
+    return names_of(d, key) if what == "dim" else [*datasets.attrs(entry_of(d, key))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Literal, overload
 
-from .. import dataset
+from .. import datasets
 from ..base import modes
 from ..base.dtypes import TYPES
 from ..base.text import escape, unescape
@@ -189,7 +189,7 @@ def names_of(d: dict[str, Any], key: str) -> list[str]:
     """Return the names of the dimensions of a variable, given or generated."""
     entry = entry_of(d, key)
     given = entry.get(".dims")
-    return dataset.dims(key, entry, len(shape_of(d, key) or ()) if given is None else 0)
+    return datasets.dims(key, entry, len(shape_of(d, key) or ()) if given is None else 0)
 
 
 def sizes_of(d: dict[str, Any], key: str) -> dict[str, int | None]:

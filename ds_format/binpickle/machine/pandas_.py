@@ -58,7 +58,7 @@ def pandas() -> Any:
 
 def pyarrow() -> Any:
     """Return the library."""
-    return library("pyarrow", "ds-format-cython[arrow]", "a column of texts of pandas")
+    return library("pyarrow", "ds-format-cython[tables]", "a column of texts of pandas")
 
 
 def _is_ours(value: Any) -> bool:

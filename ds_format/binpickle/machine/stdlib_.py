@@ -89,7 +89,8 @@ CONTAINER_TABLE: dict[str, AllowedName] = {
     "collections:defaultdict": AllowedName(default_dict, collections.defaultdict),
     "collections:Counter": AllowedName(counter, collections.Counter),
     "collections:deque": AllowedName(deque, collections.deque),
-    "ds_format.dataset:Dataset": AllowedName(empty_dataset),
+    "ds_format.dataset:Dataset": AllowedName(empty_dataset),  # before 0.3
+    "ds_format.datasets:Dataset": AllowedName(empty_dataset),
 }
 """Names in pickles of these containers."""
 

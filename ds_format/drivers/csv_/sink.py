@@ -17,7 +17,7 @@ from ...base.dtypes import TYPES, Type
 from ...base.text import unescape
 from ...body.target import naming
 from ...codec.header import DTYPES, PRIVATE
-from ...errors import DsError, UnsupportedError
+from ...errors import UnsupportedError
 from ...kernels.table.cells import Table
 from ...kernels.table.lines import put_lines
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
@@ -25,10 +25,9 @@ from ..base import Metadata, warn
 from ..sink import FileSink, count_payloads, typed_blocks
 from ..spool import BlockPool
 from ..strings import as_text
+from ..tabular import TableColumns, quoted, shortened
 from .source import DELIMITERS, DIMENSION, MARK, check_characters, delimiter_of
 
-SHOWN = 5
-"""Names in a list of them."""
 DELIMITER = ord("\t")
 """Where a column has no neighbours."""
 TECHNICAL = PRIVATE | {".dims", ".size", ".type", ".netcdf", ".hdf5", DTYPES}
@@ -44,61 +43,56 @@ class Losses:
         Without the units that are written.
     """
 
-    def __init__(self, meta: Metadata):
-        self._attributes = [_quoted(key) for key in meta if key != "." and not TECHNICAL.issuperset(meta[key])]
+    def __init__(self, meta: Metadata, columns: TableColumns):
+        self._columns = columns
+        self._attributes = [quoted(key) for key in meta if key != "." and not TECHNICAL.issuperset(meta[key])]
         if not TECHNICAL.issuperset(meta.get(".", {})):
             self._attributes.insert(0, "the dataset")
         self._times = [text for key in meta if key != "." and (text := _time(key, meta[key]))]
         dims = [dim for key in meta if key != "." for dim in meta[key].get(".dims") or ()]
-        self._scalars: list[str] = []
         self._dims = [f'"{dim}"' for dim in dict.fromkeys(dims) if dim != DIMENSION]
         self._types: list[str] = []
         self._payloads: dict[str, None] = {}
         self._empty: dict[str, None] = {}
         self._long: dict[str, None] = {}
 
-    def add_scalar(self, key: str) -> None:
-        """Record a scalar that is left out."""
-        self._scalars.append(_quoted(key))
-
     def add_type(self, key: str, written: str, read: str) -> None:
         """Record the type of a variable, and the one inferred from its cells."""
         if read != written:
-            self._types.append(f"{_quoted(key)} read as {read} instead of {written}")
+            self._types.append(f"{quoted(key)} read as {read} instead of {written}")
 
     def add_numbers(self, key: str, array: Any) -> None:
         """Record NaN that lose their payload."""
         if count_payloads(array):
-            self._payloads[_quoted(key)] = None
+            self._payloads[quoted(key)] = None
 
     def add_texts(self, key: str, values: Any, mask: Any) -> None:
         """Record strings that are not read back unchanged."""
         texts = (values if mask is None else values[~mask]).tolist()
         if "" in texts:
-            self._empty[_quoted(key)] = None
+            self._empty[quoted(key)] = None
         if max(map(len, texts), default=0) > csv.field_size_limit():
-            self._long[_quoted(key)] = None
+            self._long[quoted(key)] = None
 
     def message(self) -> str:
         """Return all losses in one line; empty if there are none."""
         out = []
         if self._times:
             advice = '`times: iso`, in Python `times="iso"`, writes dates'
-            out.append(f"units of times ({_listed(self._times)}; {advice})")
-        if self._scalars:
-            out.append(f"scalars ({_listed(self._scalars)}; `--scalars`, in Python `scalars=True`, repeats them)")
+            out.append(f"units of times ({shortened(self._times)}; {advice})")
+        out += self._columns.losses()
         if self._attributes:
-            out.append(f"attributes (of {_listed(self._attributes)})")
+            out.append(f"attributes (of {shortened(self._attributes)})")
         if self._dims:
-            out.append(f'names of dimensions ({_listed(self._dims)}, read as "{DIMENSION}")')
+            out.append(f'names of dimensions ({shortened(self._dims)}, read as "{DIMENSION}")')
         if self._types:
-            out.append(f"types ({_listed(self._types)})")
+            out.append(f"types ({shortened(self._types)})")
         if self._payloads:
-            out.append(f"payloads of NaN (of {_listed(self._payloads)})")
+            out.append(f"payloads of NaN (of {shortened(self._payloads)})")
         if self._empty:
-            out.append(f"empty texts (of {_listed(self._empty)}, read as missing)")
+            out.append(f"empty texts (of {shortened(self._empty)}, read as missing)")
         if self._long:
-            out.append(f"texts of more than {csv.field_size_limit()} characters (of {_listed(self._long)}, not read)")
+            out.append(f"texts of more than {csv.field_size_limit()} characters (of {shortened(self._long)}, not read)")
         return f"CSV cannot hold {'; '.join(out)}" if out else ""
 
 
@@ -111,23 +105,13 @@ def _time(key: str, entry: Mapping[str, Any]) -> str:
         units = entry["units"]
     else:
         return ""
-    return f"{_quoted(key)}: {units}" + (f", calendar {calendar}" if isinstance(calendar, str) else "")
+    return f"{quoted(key)}: {units}" + (f", calendar {calendar}" if isinstance(calendar, str) else "")
 
 
 def _units(entry: Mapping[str, Any]) -> str:
     """Return the units of a variable that a table can have."""
     units = entry.get("units")
     return units if isinstance(units, str) and units.encode(errors="ignore").decode() == units else ""
-
-
-def _quoted(key: str) -> str:
-    return f'"{unescape(key)}"'
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    rest = len(every) - SHOWN
-    return ", ".join(every[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 class Column:
@@ -261,19 +245,16 @@ class CsvSink(FileSink):
         delimiter = usual if delimiter is None else delimiter
         check_characters(self.path, decimal, delimiter=delimiter)
         self._delimiter, self._decimal, self._mark = ord(delimiter), decimal, MARK if excel else b""
-        sizes = {key: entry.get(".size") for key, entry in meta.items() if key != "."}
-        self._scalars = {key for key, size in sizes.items() if size is not None and not len(size)}
-        is_repeated = scalars or len(self._scalars) == len(sizes)
-        self._keys = [key for key in sizes if is_repeated or key not in self._scalars]
-        try:
-            self._n = _check(self._keys, sizes)
-        except DsError as error:
-            raise error.at(path=self.path)
+        self._columns = TableColumns.of(meta, scalars, "CSV", self.path)
+        self._keys, self._n = self._columns.keys, self._columns.n
+        if self._keys and unescape(self._keys[0]).startswith(MARK.decode()):
+            name = unescape(self._keys[0])
+            raise UnsupportedError("the first name begins with a byte order mark", path=self.path, variable=name)
         self._hints = {key: meta[key].get(".type") for key in self._keys}
         found = {key: text for key in self._keys if units and (text := _units(meta[key]))}
         self._units = [found.get(key, "") for key in self._keys] if units else None
         without = {key: {name: meta[key][name] for name in meta[key] if name != "units"} for key in found}
-        self._losses = Losses({**meta, **without})
+        self._losses = Losses({**meta, **without}, self._columns)
         self._cells: dict[str, Iterable[tuple[Any, Any]]] = {}
         # the name of one column does not tell which separator there would be
         self._others = DELIMITERS.encode() if len(self._keys) == 1 and delimiter != usual else b""
@@ -285,8 +266,6 @@ class CsvSink(FileSink):
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         if name in self._keys:
             self._cells[name] = self._pool.add(self._cells_of(name, blocks))
-        else:
-            self._losses.add_scalar(name)
 
     def _cells_of(self, name: str, blocks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Yield the values of blocks as they are written, and their masks. Losses are recorded."""
@@ -308,7 +287,7 @@ class CsvSink(FileSink):
 
     def _parts(self, key: str) -> Iterator[tuple[Any, Any]]:
         """Yield the values of all rows, and their masks, part by part."""
-        if key not in self._scalars:
+        if key not in self._columns.scalars:
             yield from self._cells[key]
             return
         for values, mask in self._cells[key]:
@@ -357,27 +336,3 @@ class CsvSink(FileSink):
         self._pool.close()
         with contextlib.suppress(OSError):
             self._file.close()
-
-
-def _check(keys: list[str], sizes: Mapping[str, Any]) -> int:
-    """Return the number of rows."""
-    rows: dict[int, str] = {}
-    for key in keys:
-        name, size = unescape(key), sizes[key]
-        if size is None:
-            raise UnsupportedError("has no data, which CSV cannot represent", variable=name)
-        if len(size) > 1:
-            raise UnsupportedError(f"has {len(size)} dimensions, expected one (not supported in CSV)", variable=name)
-        if len(size):
-            rows.setdefault(size[0], name)
-        if len(rows) > 1:
-            (n, other), (m, _) = rows.items()
-            message = f'has {m} values, but "{other}" has {n}: columns have one length, so name those of one dimension'
-            raise UnsupportedError(message, variable=name)
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise UnsupportedError("the name has surrogates, which are not characters", variable=name) from None
-    if keys and unescape(keys[0]).startswith("\ufeff"):
-        raise UnsupportedError("the first name begins with a byte order mark", variable=unescape(keys[0]))
-    return next(iter(rows), min(1, len(keys)))
