@@ -26,7 +26,7 @@ DOCUMENTED = sorted({
 INTERNAL = [
     *("Document", "Where", "query.Where", "ds_format.base.modes.use", "ds_format.binpickle.inspection.FileInfo"),
     *("ds_format.binpickle.machine.outline.Node", "ds_format.zds.faults.Finding", "numpy.int64"),
-    *("ds_format.body.Address", "ds_format.body.body.Body"),
+    *("ds_format.body.Address", "ds_format.body.body.Body", "ds_format.kernels.table.arrow.Batch"),
     *(
         "ds_format.zds.changes.OpenOptions",
         "ds_format.zds.store_access.WritableStore",
