@@ -168,6 +168,32 @@ def type_name(array: Any) -> str:
     return "unicode" if array.size else "str"
 
 
+# ------------------------------------------------------------------------------------------------- Parquet and Arrow
+
+
+def arrow(dataset: dict[str, Any]) -> Passage:
+    passage = exactly(dataset)
+    lengths: set[int] = set()
+    has_scalars_only = all(array is not None and not array.ndim for _, _, array, _ in variables(dataset))
+    for key, name, array, _ in variables(dataset):
+        put_time_units(passage.dataset["."][key])
+        if array is None:
+            passage.errors.append(Loss(name, "no data"))
+        elif array.ndim > 1:
+            passage.errors.append(Loss(name, f"{array.ndim} dimensions, expected one"))
+        elif array.ndim:
+            lengths.add(array.size)
+        elif has_scalars_only:
+            passage.dataset[key] = array.reshape(1)
+            passage.dataset["."][key][".dims"] = ["i"]
+        else:
+            passage.warnings.append(Loss(name, "scalars"))
+            del passage.dataset[key], passage.dataset["."][key]
+    if len(lengths) > 1:
+        passage.errors.append(Loss(None, 'variable ".*": has .* values, but ".*" has'))
+    return passage
+
+
 # ---------------------------------------------------------------------------------------------------------- NetCDF
 
 NETCDF_PART = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]([ -~\x80-\U0010ffff]*[!-~\x80-\U0010ffff])?")
@@ -335,6 +361,7 @@ def zarr_(dataset: dict[str, Any]) -> Passage:
 
 
 HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
+    "arrow": arrow,
     "binpickle": exactly,
     "csv": csv_,
     "datadings": exactly,
@@ -342,6 +369,7 @@ HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "hdf5": hdf5,
     "json": json_,
     "netcdf": netcdf,
+    "parquet": arrow,
     "zarr": zarr_,
     "zds": exactly,
 }

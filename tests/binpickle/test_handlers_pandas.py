@@ -254,5 +254,5 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.Monke
     ):
         load(index(2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DriverError, match=r"cannot import pyarrow: pip install 'ds-format-cython\[arrow\]'"):
+    with pytest.raises(DriverError, match=r"cannot import pyarrow: pip install 'ds-format-cython\[tables\]'"):
         load(call("pyarrow.lib:type_for_alias", "string"))

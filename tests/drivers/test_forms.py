@@ -10,6 +10,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
+from pyarrow import feather, parquet
 
 import ds_format as ds
 from ds_format import drivers
@@ -64,6 +65,8 @@ def values(path: Path, name: str = "t") -> list[Any]:
     if path.suffix == ".zds":
         with ZDSStore.open(path) as store:
             return [document[name] for document in store.scan()]
+    if path.suffix in (".arrow", ".parquet"):
+        return [*(feather if path.suffix == ".arrow" else parquet).read_table(path)[name].to_pylist()]
     rows = csv.DictReader(path.read_text().splitlines(), delimiter="," if path.suffix == ".csv" else "\t")
     return [float(row[name]) if row[name] else None for row in rows]
 

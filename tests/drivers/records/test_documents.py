@@ -12,7 +12,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.records import source
-from ds_format.drivers.records.columns import array_of_documents, values_for_documents
+from ds_format.drivers.records.columns import array_of_documents, values_for_documents, values_for_samples
 from ds_format.drivers.records.zds import InOrder
 from ds_format.testing import require_same
 from ds_format.zds.archiving import unpack
@@ -234,6 +234,12 @@ def test_floats_to_the_bit(array: Any) -> None:
     values = json.loads(json.dumps(values_for_documents(array), allow_nan=False))
     found = array_of_documents(values, array.dtype.name, (), str)
     assert found.tobytes() == array.tobytes()
+
+
+def test_arrays_stay_as_they_are() -> None:
+    array = np.ma.MaskedArray(np.array(["a", "b"], object), [True, False])
+    assert values_for_documents(array) == [None, "b"] == values_for_samples(array)[0]
+    assert array.data.tolist() == ["a", "b"]
 
 
 WRONG: list[tuple[list[Any], str, tuple[int, ...], str]] = [

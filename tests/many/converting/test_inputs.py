@@ -102,7 +102,7 @@ def test_a_pattern_that_matches_nothing_is_refused(make: Make) -> None:
             convert_many(["in/a.nc", word], "out")
     with pytest.raises(
         DriverError,
-        match=r"no file that this pattern matches has a known suffix or recognised content: expected one of \.bpk",
+        match=r"no file that this pattern matches has a known suffix or recognised content: expected one of \.arrow",
     ):
         convert_many("in/*.txt", "out")
     os.mkdir("empty")
@@ -179,7 +179,7 @@ def test_outputs_may_be_beside_inputs(make: Make) -> None:
 def test_the_suffix_of_outputs(make: Make) -> None:
     make("x.nc")
     assert outputs("x.nc", to="json") == outputs("x.nc", to=".json") == {"x.nc": "out/x.json"}
-    with pytest.raises(DriverError, match=r'unknown file format "jsno": expected one of bpk .*: did you mean json'):
+    with pytest.raises(DriverError, match=r'unknown file format "jsno": expected one of arrow .*: did you mean json'):
         convert_many("x.nc", "out", to="jsno")
 
 
@@ -227,6 +227,8 @@ KINDS: dict[str, tuple[str, Any]] = {
     "hdf5": ("h5", {}),
     "ds": ("ds", {}),
     "older": ("ds", {"version": "2.0.1"}),
+    "arrow": ("arrow", {}),
+    "parquet": ("parquet", {}),
     "binpickle": ("bpk", {}),
     "zds": ("zds", {}),
     "datadings": ("msgpack", {}),
