@@ -51,7 +51,8 @@ def test_what_stands_in_the_tables_runs(path: Path) -> None:
         pytest.importorskip("xarray")
         pytest.importorskip("dask")
     if path.stem == "pandas":
-        pytest.importorskip("pandas")
+        for library in ("pandas", "pyarrow", "duckdb"):
+            pytest.importorskip(library)
     names: dict[str, Any] = {"ds": ds, "np": np, "timeaxis": timeaxis, "datetime": datetime}
     for name, module in (("xr", "xarray"), ("netCDF4", "netCDF4")):
         if importlib.util.find_spec(module) is not None:

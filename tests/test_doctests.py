@@ -21,6 +21,7 @@ from .numpy_versions import needs_numpy_2
 FINDER = doctest.DocTestFinder()
 NEEDS = {
     "ds_format.body.remote.urls": ["urllib3"],
+    "ds_format.many.querying": ["duckdb", "pyarrow"],
     "ds_format.tables.document_columns": ["pyarrow"],
     "ds_format.tables.document_rows": ["pandas"],
     "ds_format.zds.tables": ["duckdb", "pandas", "pyarrow"],
