@@ -248,7 +248,7 @@ def sheet(path: Path) -> list[dict[int, Any]]:
         }
     shared = ["".join(one.itertext()) for one in trees["sharedStrings"].iter(f"{space}si")]
     codes = {one.get("numFmtId"): one.get("formatCode", "") for one in trees["styles"].iter(f"{space}numFmt")}
-    styles = [codes.get(one.get("numFmtId"), "") for one in trees["styles"].find(f"{space}cellXfs") or ()]
+    styles = [codes.get(one.get("numFmtId"), "") for one in trees["styles"].findall(f"{space}cellXfs/*")]
     rows = []
     for row in trees["worksheets/sheet1"].iter(f"{space}row"):
         cells: dict[int, Any] = {}
