@@ -44,6 +44,7 @@ def code(cell: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ds_format.LossWarning")  # classic files, made for the tables
+@pytest.mark.filterwarnings("ignore:left out:ds_format.DsWarning")  # grids in a file of which a frame is made
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
 def test_what_stands_in_the_tables_runs(path: Path) -> None:
