@@ -91,7 +91,7 @@ def _column(pandas: Any, key: str, array: Any, entry: Mapping[str, Any]) -> Any:
     except DsError as error:
         raise error.at(variable=unescape(key))
     if times is not None:
-        times[np.ma.getmaskarray(array)] = np.datetime64("NaT", np.datetime_data(times.dtype)[0])
+        times[np.ma.getmaskarray(array)] = np.array("NaT", times.dtype)
         return times
     data = _as_text(data) if data.dtype.kind == "O" else data.astype(data.dtype.newbyteorder("="), copy=False)
     if not np.any(mask):

@@ -248,5 +248,5 @@ def timestamps(data: NDArray[Any], attributes: Mapping[str, Any]) -> Any:
         name = "us"
         ticks = (days - UNIX_EPOCH) * (DAY // XARRAY_TICKS[name]) + np.rint(seconds / MICROSECOND).astype(np.int64)
     times = ticks.astype(f"M8[{name}]")
-    times[~present] = np.datetime64("NaT", name)
+    times[~present] = np.array("NaT", times.dtype)
     return times
