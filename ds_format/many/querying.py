@@ -20,7 +20,7 @@ from ..tables.rows import rows_of, shapes_in
 from ..tables.sql import Parameters, run
 from ..views.subset import Input, open_subset
 from .patterns import found_files
-from .pieces import OpenFiles, fail, merge_pieces, open_sources, read_pieces, sizes_along
+from .pieces import OpenFiles, fail, merge_pieces, name_of, open_sources, read_pieces, sizes_along
 from .reading import contents
 
 FILENAME = "filename"
@@ -145,7 +145,8 @@ class _Reader:
                 parts[name] = column.cast(expected)
             except arrow.ArrowInvalid as error:
                 message = f"found {column.type}, expected {expected} as in the first file: {error}"
-                raise UnsupportedError(message, path=path_text(self._files[positions[0]]), variable=name) from None
+                among = name_of([self._files[i] for i in positions])
+                raise UnsupportedError(message, path=among, variable=name) from None
         fields = [self.schema.field(name) for name in names]
         return Part(arrow.table(parts, arrow.schema(fields, self.schema.metadata)), sizes)
 

@@ -217,6 +217,14 @@ def test_types_are_those_of_the_first_file(
         reports.to_table()
 
 
+def test_files_that_are_read_together_share_the_blame(tmp_path: Path) -> None:
+    """The first of them is not named alone: it need not be the one that differs."""
+    for name, values in {"a": np.zeros(2, "f4"), "b": np.zeros(2, "f4"), "c": np.full(2, 0.1)}.items():
+        ds.write(tmp_path / f"{name}.ds", {"x": values, ".": {"x": {".dims": ["i"]}}})
+    with pytest.raises(ds.UnsupportedError, match=r'a\.ds \.\.\. .*c\.ds: variable "x": found double, expected float'):
+        ds.dataset(tmp_path / "?.ds").to_table()
+
+
 @pytest.mark.parametrize("suffix", ["ds", "nc"])
 def test_the_first_rows_of_a_large_file_are_enough_for_types(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
