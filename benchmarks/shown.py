@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .cases.archive import ORDINARY_FILES, READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
+from .cases.queries import DUCKDB_CSV, DUCKDB_PARQUET, FILES_OF_STATIONS, ONE_FILE, ONE_PARQUET, POLARS_PARQUET
 from .cases.remote import CHUNK, METADATA, REPORTS, SLAB
 from .stations import MORE
 from .ways import (
@@ -19,13 +20,16 @@ from .ways import (
     FEATHER,
     H5NETCDF,
     H5PY,
+    JSON,
     JSON_NPY,
     NETCDF,
     NETCDF_ZLIB,
     NPZ,
     NUMPY,
     OURS,
+    PANDAS,
     PARQUET,
+    PYARROW,
     PYTHON,
     REFERENCE,
     SAFETENSORS,
@@ -264,6 +268,33 @@ PERFORMANCE = (
                 "arrays of 400 MB: dump / load, verified",
                 ("objects, dump", "objects, load"),
                 {"compared with": (BINPICKLE, "(binpickle)")},
+            ),
+        ),
+    ),
+    Shown(
+        "tables of text",
+        {"ds_format": OURS, "pandas": PANDAS, "pyarrow": PYARROW, "json": JSON},
+        (
+            Row("CSV, 500 000 rows of 5: read / write", ("CSV, read", "CSV, write"), without=("json",)),
+            Row("JSON, 100 000 rows of 5: read / write", ("JSON, read", "JSON, write"), without=("pandas", "pyarrow")),
+        ),
+    ),
+    Shown(
+        "queries",
+        {
+            "ds_format": OURS,
+            "DuckDB, Parquet": DUCKDB_PARQUET,
+            "DuckDB, CSV": DUCKDB_CSV,
+            "polars, Parquet": POLARS_PARQUET,
+            "netCDF4, pandas": NETCDF,
+        },
+        (
+            Row("mean and maximum by station, 2 000 files", (FILES_OF_STATIONS,)),
+            Row(
+                "the same of one file",
+                (ONE_FILE,),
+                {"DuckDB, Parquet": (ONE_PARQUET, "")},
+                without=("DuckDB, CSV", "polars, Parquet", "netCDF4, pandas"),
             ),
         ),
     ),

@@ -9,6 +9,16 @@ from typing import NamedTuple
 from .cases.archive import ORDINARY_FILES, READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
 from .cases.program import HEADER_ONLY
+from .cases.queries import (
+    DUCKDB_CSV,
+    DUCKDB_PARQUET,
+    FILES_OF_STATIONS,
+    OBJECTS,
+    ONE_FILE,
+    ONE_PARQUET,
+    POLARS_PARQUET,
+    TEXT,
+)
 from .cases.remote import CHUNK, REPORTS, ROUNDS, SLAB, SLAB_BYTES
 from .cases.stations import PLAIN
 from .timing import Result
@@ -22,12 +32,15 @@ from .ways import (
     FASTZDS,
     H5NETCDF,
     HIDEFIX,
+    JSON,
     JSONL,
     LOOP,
     NETCDF,
     NUMPY,
     OURS,
+    PANDAS,
     PICKLE,
+    PYARROW,
     PYTHON,
     READ_MANY,
     REFERENCE,
@@ -401,6 +414,34 @@ GOALS: tuple[Goal, ...] = (
             _claim("faster", NETCDF, {"compressed, write": 6, "compressed, write, one processor": 4}),
             _claim("within", HIDEFIX, {"compressed, read": 1, "compressed, read one field of a hundred": 1.2}),
         ),
+    ),
+    Goal(
+        "mean and maximum by station of 2,000 ordinary reports, by DuckDB",
+        (
+            _claim("faster", DUCKDB_PARQUET, {FILES_OF_STATIONS: 10}, "DuckDB on Parquet files"),
+            _claim("faster", DUCKDB_CSV, {FILES_OF_STATIONS: 15}, "DuckDB on CSV files"),
+            _claim("faster", POLARS_PARQUET, {FILES_OF_STATIONS: 3}, "polars on Parquet files"),
+            _claim("faster", NETCDF, {FILES_OF_STATIONS: 50}, "netCDF4 and `pd.concat`"),
+        ),
+    ),
+    Goal(
+        "the same of one joined ds file",
+        (_claim("within", ONE_PARQUET, {ONE_FILE: 3}, "DuckDB on one Parquet file"),),
+    ),
+    Goal(
+        "text of 2 M rows to Arrow",
+        (_claim("faster", OBJECTS, {TEXT: 10}, "`pyarrow.array` of what `ds.read` returns"),),
+    ),
+    Goal(
+        "CSV, 500,000 rows of five columns: read / write",
+        (
+            _claim("within", PANDAS, {"CSV, read": 6, "CSV, write": 0.5}, "pandas"),
+            _claim("within", PYARROW, {"CSV, write": 1.5}, "pyarrow"),
+        ),
+    ),
+    Goal(
+        "JSON, 100,000 rows of five columns: read / write",
+        (_claim("within", JSON, {"JSON, read": 0.6, "JSON, write": 0.5}, "`json.load` / `json.dump`"),),
     ),
     Goal(
         '`xarray.open_dataset(path, engine="ds")`, fifty variables: open / open and load',

@@ -25,6 +25,9 @@ QUERY = "select station_id, avg(temperature), max(wind_speed) from {} group by 1
 DUCKDB_PARQUET, DUCKDB_CSV, POLARS_PARQUET = "DuckDB, Parquet", "DuckDB, CSV", "polars, Parquet"
 POLARS, ONE_PARQUET = "polars, ds_format", "DuckDB, one Parquet file"
 OBJECTS = "ds_format.read, pyarrow"
+FILES_OF_STATIONS, ONE_FILE, TEXT = (
+    f"queries, {words}" for words in ("one file for each station", "one file", "text to Arrow")
+)
 NAMES = ["station_id", "temperature", "wind_speed"]
 
 
@@ -173,8 +176,8 @@ GROUP = Group(
     "question is the mean of one column and the maximum of another by station. Parquet and CSV files have the same "
     "columns, and the scalars in each row.",
     (
-        Case("one file for each station", _of_arrow(question)),
-        Case("one file", _of_arrow(joined)),
-        Case("text to Arrow", _of_arrow(text)),
+        Case(FILES_OF_STATIONS, _of_arrow(question)),
+        Case(ONE_FILE, _of_arrow(joined)),
+        Case(TEXT, _of_arrow(text)),
     ),
 )

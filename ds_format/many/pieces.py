@@ -27,7 +27,8 @@ from ..model.dataset_attributes import as_variables
 from ..model.marks import settled
 from ..model.merge_plan import MergeInput, lengths_along
 from ..model.merged_arrays import assemble
-from ..views.subset import Subset, open_group
+from ..views.groups import open_group
+from ..views.subset import Subset
 
 MAX_OPEN = 64
 """Maximum number of files that are open at the same time."""

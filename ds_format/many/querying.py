@@ -13,14 +13,16 @@ from ..base.text import escape, hint, keys_of, unescape
 from ..body import Location, path_text
 from ..datasets import META, attrs
 from ..errors import DsError, MissingError, UnsupportedError
-from ..model.selection import Selection
+from ..model.selection import ALL, Selection
 from ..tables.arrow import table
+from ..tables.columns import Table
 from ..tables.libraries import pyarrow
-from ..tables.rows import rows_of, shapes_in
+from ..tables.rows import TableRows, rows_of, shapes_in
 from ..tables.sql import Parameters, run
+from ..views.lazy import read_table
 from ..views.subset import Input, open_subset
 from .patterns import found_files
-from .pieces import OpenFiles, fail, merge_pieces, name_of, open_sources, read_pieces, sizes_along
+from .pieces import OpenFiles, fail, merge_pieces, name_of, no_collection, read_pieces, sizes_along
 from .reading import contents
 
 FILENAME = "filename"
@@ -121,15 +123,14 @@ class _Reader:
         self.constant = [unescape(key) for key in asked]
         self.names = [*map(unescape, self._along), *self.constant]
         self.rows: int = shapes[self._counted][1][0]
-        first_rows = Selection(range_={self.dim: (0, FIRST_ROWS)})
-        opener = OpenFiles(partial(open_subset, selection=first_rows)) if self.rows > FIRST_ROWS else open_sources()
-        self.schema = self._table([0], self.names, opener)[0].schema
+        first_rows = Selection(range_={self.dim: (0, FIRST_ROWS)}) if self.rows > FIRST_ROWS else ALL
+        self.schema = self._table([0], self.names, first_rows)[0].schema
 
     def read(self, positions: Sequence[int], names: Sequence[str]) -> Any:
         """Return columns of some files, and the number of rows of each; see `tables.joined.Part`."""
         from ..tables.joined import Part
 
-        table, sizes = self._table(positions, names, open_sources())
+        table, sizes = self._table(positions, names)
         arrow, parts = pyarrow("dataset"), {}
         for name in names:
             expected = self.schema.field(name).type
@@ -150,7 +151,7 @@ class _Reader:
         fields = [self.schema.field(name) for name in names]
         return Part(arrow.table(parts, arrow.schema(fields, self.schema.metadata)), sizes)
 
-    def _table(self, positions: Sequence[int], names: Sequence[str], opener: OpenFiles) -> tuple[Any, list[int]]:
+    def _table(self, positions: Sequence[int], names: Sequence[str], rows: Selection = ALL) -> tuple[Any, list[int]]:
         """Return columns of some files as they are, and the number of rows of each."""
         paths = [self._files[i] for i in positions]
         wanted = [escape(name) for name in names]
@@ -158,7 +159,11 @@ class _Reader:
         attributes = [key for key in self._attributes if key in wanted]
         along = [key for key in self._along if key in wanted or key == self._counted]
         keys = [*along, *scalars]
-        with opener as files:
+        if len(paths) == 1 and not attributes and FILENAME not in wanted:
+            alone = self._alone(paths[0], [key for key in keys if key in wanted], rows)
+            if alone is not None:
+                return pyarrow("dataset").table(alone), [len(alone)]
+        with no_collection(), OpenFiles(partial(open_subset, selection=rows)) as files:
             found = contents(paths, self._threads)
             pieces = list(read_pieces(found, fail, files, keys, self.dim, attributes, stack=scalars))
             for piece in pieces:
@@ -185,6 +190,17 @@ class _Reader:
         if self._counted not in wanted and len(joined) > 2:
             del joined[self._counted]
         return pyarrow("dataset").table(table(joined, self.dim)), sizes
+
+    def _alone(self, path: Location, keys: list[str], selection: Selection) -> Table | None:
+        """Return columns of one file, text without objects; or None if the shape of one is unusual."""
+        with open_subset(path, selection, unpack=None) as file:
+            shapes = shapes_in(file.meta)
+            if any(shapes.get(key, ([""],))[0] not in ([self.dim], []) for key in (*keys, self._counted)):
+                return None
+            try:
+                return read_table(file, TableRows({self.dim: shapes[self._counted][1][0]}, keys))
+            except DsError as error:
+                raise error.at(path=file.path)
 
 
 def sql(query: str, parameters: Parameters = None, /, **tables: Any) -> Any:

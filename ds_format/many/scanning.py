@@ -25,7 +25,8 @@ from ..model.dataset_attributes import AttributeComparison
 from ..model.merge_plan import DECIDING, MergeInput, reconcile, size_along
 from ..model.packing import is_packed
 from ..timeaxis import is_time
-from ..views.subset import Subset, open_group, say_missing
+from ..views.groups import open_group
+from ..views.subset import Subset, say_missing
 from .pieces import SourcePiece, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 

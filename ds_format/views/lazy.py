@@ -17,7 +17,7 @@ from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, check_
 from ..errors import DsError, MissingError, UnsupportedError
 from ..model.index import normalize
 from ..tables.columns import Table, table_of
-from ..tables.rows import rows_of, shapes_in
+from ..tables.rows import TableRows, rows_of, shapes_in
 from .subset import Subset
 
 
@@ -239,14 +239,8 @@ class File(Closing, Opened, Mapping[str, Variable]):
         MissingError, UnsupportedError
             As for `ds_format.to_arrow`.
         """
-        shapes = shapes_in(self._source.meta)
         try:
-            rows = rows_of(shapes, dim, explode)
-            keys = [key for key in rows.keys if key in shapes]
-            self._source.announce(dict.fromkeys(keys))
-            bare: Any = None if explode else getattr(self._source.source, "read_strings", None)
-            values = {key: (bare(key) if bare else None) or self._source.read(key) for key in keys}
-            return table_of(rows, values, self._source.meta)
+            return read_table(self._source, rows_of(shapes_in(self._source.meta), dim, explode))
         except DsError as error:
             raise error.at(path=self.path)
 
@@ -262,3 +256,22 @@ class File(Closing, Opened, Mapping[str, Variable]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
+
+
+def read_table(source: Subset, rows: TableRows) -> Table:
+    """Read rows of a file. Text in ds files does not become objects.
+
+    Raises
+    ------
+    OSError, FormatError, UnsupportedError
+        If a variable cannot be read, or cannot be a column.
+    """
+    meta = source.meta
+    shapes = shapes_in(meta)
+    keys = [key for key in rows.keys if key in shapes]
+    source.announce(dict.fromkeys(keys))
+    values = {}
+    for key in keys:
+        strings = source.read_strings(key) if shapes[key][0] == [*rows.sizes] else None
+        values[key] = source.read(key) if strings is None else strings
+    return table_of(rows, values, meta)

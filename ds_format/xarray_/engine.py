@@ -25,7 +25,7 @@ from ..drivers.ds.source import DsSource
 from ..drivers.library.kept import close_path
 from ..drivers.library.source import LibrarySource
 from ..errors import DsError, UnsupportedError
-from ..views import subset
+from ..views import groups
 from . import lazy_variables
 from .coders import OBJECTS, refusal
 
@@ -98,7 +98,7 @@ def open_groups(path: Any, options: lazy_variables.DecodingOptions, group: str |
     with _opened(path) as source:
         top = "/" + (group or "").strip("/")
         below = top.rstrip("/") + "/"
-        wanted = [name for name in subset.group_paths(source.meta) if name == top or name.startswith(below)] or [top]
+        wanted = [name for name in groups.group_paths(source.meta) if name == top or name.startswith(below)] or [top]
         return {"/" + name[len(below) :]: _dataset(source, options, name) for name in wanted}
 
 
@@ -156,7 +156,7 @@ def _handle(source: Any, held: Mapping[str, Readable], key: str) -> Readable:
     return held[key] if key in held else source.handle(key)
 
 
-def _held(source: Any, found: subset.Group, dropped: Collection[str]) -> dict[str, Readable]:
+def _held(source: Any, found: groups.Group, dropped: Collection[str]) -> dict[str, Readable]:
     """Return variables of a remote file that xarray reads while it opens the file, read together.
 
     These are coordinates of dimensions, times and bounds (their first and last value), and text (its first value).
@@ -202,7 +202,7 @@ def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
 
 
 def _dataset(source: Any, options: lazy_variables.DecodingOptions, path: str | None) -> Dataset:
-    found = subset.group_of(source.meta, path, source.path)
+    found = groups.group_of(source.meta, path, source.path)
     where = source.where if isinstance(source, DsSource) else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path

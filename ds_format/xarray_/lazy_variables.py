@@ -24,7 +24,7 @@ from ..errors import DsError, FormatError, UnsupportedError
 from ..model.index import normalize, take
 from ..model.missing import FILL_ATTRIBUTE
 from ..model.settings import setting
-from ..views.subset import Group, group_of
+from ..views.groups import Group, group_of
 from . import storage
 from .coders import MARK, NO_DATA, REFUSALS, Unscalable, masked_view, refusal, unscalable
 

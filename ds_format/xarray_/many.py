@@ -20,7 +20,7 @@ from ..errors import DsError, MissingError
 from ..many.opening import ManyFiles, open_files
 from ..many.patterns import found_files
 from ..many.scanning import JoinOptions
-from ..views import subset
+from ..views import groups
 from ..views.subset import Input
 from . import combining
 from .combining import DASK, lengths_of_chunks
@@ -222,7 +222,7 @@ def _path_of(group: Any) -> str | None:
     """Return the path of a group without slashes around it; None: the root."""
     if not (group is None or isinstance(group, str)):
         raise TypeError(f"group: found {group!r}, expected the path of a group")
-    return (group or "").strip(subset.SEPARATOR) or None
+    return (group or "").strip(groups.SEPARATOR) or None
 
 
 def _check_names(wanted: JoinOptions, keys: Collection[str]) -> None:
@@ -294,9 +294,9 @@ def _chunked(opened: Dataset, token: str) -> Dataset:
 
 
 def _dataset(many: ManyFiles, options: DecodingOptions, path: Location, group: str | None) -> Dataset:
-    root = subset.group_of(many.meta, None, path_text(path))
+    root = groups.group_of(many.meta, None, path_text(path))
     if group is not None:
-        root = root._replace(prefix=group + subset.SEPARATOR)
+        root = root._replace(prefix=group + groups.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
         if name in many.arrays:
