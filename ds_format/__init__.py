@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .many.folders import index as index, readdir as readdir
     from .many.merging import merge_files as merge_files
     from .many.querying import dataset as dataset, sql as sql
+    from .many.ragged import merge_ragged as merge_ragged
     from .many.reading import read_many as read_many
     from .ops import (
         apply as apply,
@@ -112,6 +113,7 @@ _MODULES = {
     "many.folders": "index readdir",
     "many.merging": "merge_files",
     "many.querying": "dataset sql",
+    "many.ragged": "merge_ragged",
     "many.reading": "read_many",
     "ops": (
         "apply attr attrs copy dim dims find findall get_attrs get_dims get_meta get_vars group_by merge meta "

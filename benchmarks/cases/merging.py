@@ -14,8 +14,9 @@ import ds_format as ds
 
 from ..data import dataset, expect, floats
 from ..runner import Bench, Case, Group, SkippedError, need_room
+from ..stations import SCALARS, ordinary
 from ..timing import Trial, Way, stopwatch
-from ..ways import CAT, OURS, REFERENCE, remove
+from ..ways import CAT, OURS, READ_MANY, REFERENCE, each, remove
 from ..worker import Worker, can_measure_memory, environment
 from .large import PACKAGE
 from .program import command
@@ -43,6 +44,29 @@ def merge(bench: Bench, folder: Path) -> Trial:
                 _way(REFERENCE, [str(script), *words, theirs], theirs, sources, "", bench.reference.environment)
             )
     return Trial(ways, size=size, repetitions=(1, 5))
+
+
+def ragged(bench: Bench, folder: Path) -> Trial:
+    """Merge the reports of stations into a ragged array, which keeps each of them."""
+    n = bench.sizes.files
+    paths = [str(folder / f"{i:05}.ds") for i in range(n)]
+    for i, path in enumerate(paths):
+        ds.write(path, ordinary(i))
+    target = str(folder / "ragged.ds")
+
+    def check() -> None:
+        ds.merge_ragged(paths, target)
+        one = ds.read(target, at={"station_id": f"ST{n - 1:010}"})
+        expect(OURS, {name: one[name] for name in ("time", "humidity")}, ds.read(paths[-1], ["time", "humidity"]))
+
+    files = [paths]
+    return Trial(
+        [
+            each(OURS, lambda some: ds.merge_ragged(some, target), files, check, 1),
+            each(READ_MANY, lambda some: ds.read_many(some, dim="time", stack=SCALARS), files, lambda: None, 1),
+        ],
+        n=n,
+    )
 
 
 def memory(bench: Bench, folder: Path) -> Trial:
@@ -96,9 +120,11 @@ def _cat(sources: Sequence[str], target: str) -> None:
 GROUP = Group(
     "Merging files",
     "Ten files of two variables and ten steps of time each, 1 GB in all, merged along their first dimension. Memory is "
-    "the most that a process held, Python and the libraries included.",
+    "the most that a process held, Python and the libraries included. `merge_ragged` makes a file of reports of "
+    "stations; `read_many` only reads them.",
     (
         Case("ds merge", merge),
         Case("ds merge, memory", memory),
+        Case("merge_ragged", ragged),
     ),
 )

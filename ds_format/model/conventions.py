@@ -12,6 +12,8 @@ COORDINATES = ("coordinates",)
 """The attribute of a variable that names its coordinates. As an attribute of the dataset, it names coordinates that no
 variable names."""
 
+SAMPLE_DIMENSION = "sample_dimension"
+"""The attribute of a variable that counts the rows of each instance of a ragged array (CF conventions 1.11, 9.3.3)."""
 BOUNDS = ("bounds", "climatology")
 """The attributes of a coordinate that name the variable of its bounds (CF conventions 1.11, section 7)."""
 TIME = ("units", "calendar")

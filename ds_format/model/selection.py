@@ -18,7 +18,7 @@ from ..base.dtypes import COMPOUND
 from ..base.text import escape, unescape
 from ..datasets import META, attrs, dims
 from ..errors import UnsupportedError
-from .conventions import kind_by_name, kind_of
+from .conventions import SAMPLE_DIMENSION, kind_by_name, kind_of
 from .index import count, normalize_one
 from .packing import is_packed, unpack
 
@@ -137,7 +137,18 @@ def resolve(
                 entry = meta[escape(name)]
                 select(dim, within(_physical(values(escape(name)), entry), limits, attrs(entry)))
     indexes = {dim: _intersection(indexes, sizes[dim], dim) for dim, indexes in selected.items()}
-    for dim, index in indexes.items():
+    for key, entry in meta.items() if indexes else ():
+        rows = entry.get(SAMPLE_DIMENSION)
+        if not isinstance(rows, str) or rows not in sizes:
+            continue
+        instances = dims(key, entry, len(entry.get(".size") or ()))
+        if len(instances) == 1 and instances[0] in indexes:
+            index = _rows_of(values(key), indexes[instances[0]], sizes[rows], rows)
+            if index is None:
+                raise UnsupportedError(f'does not count the rows of "{rows}"', path=path, variable=unescape(key))
+            indexes[rows] = _intersection([*selected.get(rows, []), index], sizes[rows], rows)
+    for dim in selected:
+        index = indexes[dim]
         if sizes[dim] and not np.isscalar(index) and not _count(index, sizes[dim], dim):
             message = f'the selection leaves nothing of dimension "{dim}", which has size {sizes[dim]}'
             modes.report_empty(dim, UnsupportedError(message, path=path))
@@ -239,6 +250,30 @@ def _limits(limits: Any, name: str) -> tuple[Any, Any]:
     except (TypeError, ValueError):
         raise UnsupportedError(f"found {limits!r}, expected a pair of limits", variable=name) from None
     return low, high
+
+
+def _rows_of(counts: Any, index: Any, n: int, dim: str) -> Any:
+    """Return the index of the rows of some instances of a ragged array; None if these are more than all rows.
+
+    Parameters
+    ----------
+    counts : (m,) array of int
+        The number of rows of each instance.
+    index : int, slice or array
+        The instances.
+    n : int
+        Number of all rows.
+    dim : str
+        Their dimension.
+    """
+    counts = np.ma.filled(counts, -1)
+    if counts.dtype.kind not in "iu" or (counts < 0).any() or counts.sum(dtype=object) > n:
+        return None
+    ends = np.cumsum(counts, dtype=np.int64)
+    chosen = np.r_[normalize_one(index, len(counts), dim)].astype(np.int64)
+    if len(chosen) == 1:
+        return slice(int(ends[chosen[0]] - counts[chosen[0]]), int(ends[chosen[0]]))
+    return np.concatenate([np.arange(ends[i] - counts[i], ends[i]) for i in chosen] or [np.empty(0, np.int64)])
 
 
 def _intersection(indexes: Sequence[Any], n: int, dim: str) -> Any:
@@ -449,7 +484,8 @@ def _in_units(value: Any, array: Any, attributes: Mapping[str, Any], *, end: boo
     if array.dtype.kind in "OT":
         if not isinstance(value, (str, bytes)):
             raise UnsupportedError(f"found {value!r}, expected text, because the values are text")
-        return value
+        is_bytes = array.size and isinstance(np.ma.getdata(array).flat[0], bytes)
+        return value.encode() if is_bytes and isinstance(value, str) else value
     if not text:
         if isinstance(value, bytes) or np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.number):
             raise UnsupportedError(f"found {value!r}, expected a number")
