@@ -297,6 +297,7 @@ PERFORMANCE = (
                 without=("DuckDB, CSV", "polars, Parquet", "netCDF4, pandas"),
             ),
         ),
+        is_turned=True,
     ),
     CLAIMS,
 )
