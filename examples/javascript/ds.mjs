@@ -134,7 +134,7 @@ function describe(name, entry, isOld) {
   const {".endian": endian = "b", ".missing": masked = false, ".dsize": bits} = entry;
   const type = isOld && ["float", "int", "uint"].includes(kind) ? `${kind}${bits}` : kind;
   const shape = isOld && size === 1 ? [] : size;
-  check(shape === null || (Array.isArray(shape) && shape.length <= 64 && shape.every(isCount)), ".size", size, "at most 64 integers");
+  check(shape === null || (Array.isArray(shape) && shape.length <= 64 && shape.every(isCount)), ".size", size, "up to 64 integers");
   check(TYPES.has(type) || (type === null && shape === null), ".type", type, "a type of the format");
   check(isCount(offset), ".offset", offset, "an integer of 0 or more");
   check(isCount(length), ".len", length, "an integer of 0 or more");
