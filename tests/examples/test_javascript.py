@@ -310,10 +310,7 @@ def test_servers_that_answer_wrongly(reader: Reader, remote: Server) -> None:
 
 def test_errors_name_variable_found_and_expected(reader: Reader) -> None:
     found = reader.read(path=str(golden.FOLDER / "corrupt" / "truncated_body.ds"), names=["x", "y"])
-    assert (
-        'variable "x": .offset: found 0 and 7 bytes after it, expected 12'
-        in found["variables"]["x"]["error"]
-    )
+    assert 'variable "x": .offset: found 0 and 7 bytes after it, expected 12' in found["variables"]["x"]["error"]
     assert 'variable "y": not found, expected one of x' in found["variables"]["y"]["error"]
 
 
