@@ -34,6 +34,7 @@ SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
 SHOWN = (
     *("index", "quickstart", "safety", "notebook", "formats", "architecture", "performance", "differences", "search"),
+    "other_languages",
     *("commands/index", "commands/convert", "python/index", "python/errors"),
     *("python/generated/ds_format.read", "python/generated/ds_format.File"),
     *("gallery/index", "gallery/plot_4_gaps", "gallery/plot_7_terminal"),

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 from ds_format import __version__, errors
 from ds_format.api import buffers, conversion, files, options, writing
 from ds_format.many import merging
@@ -105,8 +107,20 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
-html_static_path = ["_static"]
+html_static_path = ["_static", "../examples/javascript/ds.mjs"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 pygments_dark_style = "github-dark"
 html_title = f"ds_format {release}"
+
+
+def setup(app: Sphinx) -> None:
+    """Give the page on other languages a ds file to open."""
+    app.connect("build-finished", write_sample)
+
+
+def write_sample(app: Sphinx, error: Exception | None) -> None:
+    """Convert the sample into the folder of static files."""
+    if error is None and app.builder.format == "html":
+        sample = Path(__file__).parents[1] / "examples" / "sample.nc"
+        conversion.convert(sample, Path(app.outdir, "_static", "sample.ds"))
