@@ -22,6 +22,7 @@
     merge.py        merge
     change.py       rename, rename_dim, rm, set
     diff.py         diff
+    hash_.py        hash
     verify.py       verify
     records         records
     containers.py   inspect, pack, reindex, unpack
