@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.progress import Advance, Progress
 from ..base.text import hint, unescape
-from ..comparison.content import digests_of, joined
+from ..comparison.content import digests_of, is_small, joined
 from ..datasets import META
 from ..errors import MissingError
 from ..model.selection import Selection
@@ -130,6 +130,8 @@ def _digests(
             if name not in known:
                 raise MissingError(f'variable "{name}" not found{hint(name, known)}', path=subset.path)
         source = subset if names is None else subset.part(Selection(names))
+        small = (key for key, entry in source.meta.items() if key != META and is_small(entry))
+        source.announce(dict.fromkeys(small))
         return digests_of(source, Advance(progress))
 
 

@@ -106,13 +106,17 @@ def _leaf_digests(source: Source, key: str, name: str, size: Sequence[int] | Non
     """Return the digest of each leaf of a variable of a ds type; there are none without data."""
     if size is None or 0 in size:
         return ()
-    n = math.prod(size)
-    if n * value_size(name) <= SMALL_SIZE:
-        advance.add(n * value_size(name))
+    if is_small({".size": size, ".type": name}):
+        advance.add(math.prod(size) * value_size(name))
         return (_leaf(name, [as_array(source.read(key)).reshape(-1)]),)
     blocks = advance.over_arrays(source.blocks(key), value_size(name))
     length = LEAF_STRINGS if TYPES[name].is_string else LEAF_SIZE // value_size(name)
     return results(partial(_leaf, name), _leaves(blocks, length))
+
+
+def is_small(entry: Mapping[str, Any]) -> bool:
+    """Return whether a variable with this metadata is read whole."""
+    return entry.get(".size") is not None and memory_size(entry) <= SMALL_SIZE
 
 
 def _dtype_of(name: str) -> np.dtype[Any] | None:
