@@ -24,6 +24,7 @@
     diff.py         diff
     hash_.py        hash
     verify.py       verify
+    vrt.py          vrt
     records         records
     containers.py   inspect, pack, reindex, unpack
 

@@ -120,13 +120,14 @@ def test_files_of_each_kind(name: str, suffix: str) -> None:
     """Each part of an example that a format keeps has the hash that it has in memory."""
     if suffix == ".h5":
         pytest.importorskip("h5py")
+    options: Any = {"format": "NETCDF3_64BIT_DATA"} if suffix == ".nc3" else {}
     n = 0
     for i, part in enumerate(pieces(EXAMPLES[name], HOLDINGS[FORMAT_OF.get(suffix, "netcdf")])):
         path = f"{i}{suffix}"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                ds.write(path, part)
+                ds.write(path, part, **options)
             except ds.DsError:
                 continue
         if not caught:
