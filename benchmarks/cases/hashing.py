@@ -10,7 +10,7 @@ from typing import Any
 import ds_format as ds
 
 from .. import stations
-from ..data import dataset, flags, floats, masked_floats
+from ..data import dataset, floats, masked_floats
 from ..machine import MOST_THREADS
 from ..runner import Bench, Case, Group
 from ..timing import Trial
@@ -41,8 +41,7 @@ def _trial(data: dict[str, Any], folder: Path, n: int, size: int) -> Trial:
 
 def variable(kind: str, bench: Bench, folder: Path) -> Trial:
     """Hash a file with one large variable."""
-    make = {"floats": floats, "masked": masked_floats, "booleans": flags}[kind]
-    array: Any = make(bench.sizes.large if kind == "floats" else bench.sizes.masked)
+    array: Any = floats(bench.sizes.large) if kind == "floats" else masked_floats(bench.sizes.masked)
     return _trial(dataset(x=array), folder, 1, array.nbytes)
 
 
@@ -53,9 +52,9 @@ def report(bench: Bench, folder: Path) -> Trial:
 
 GROUP = Group(
     "Content hashes",
-    "50 M float64 values; 20 M float64 values, 30 % of them missing; 20 M booleans; station reports.",
+    "50 M float64 values; 20 M float64 values, 30 % of them missing; station reports.",
     (
-        *(Case(f"hash {kind}", partial(variable, kind)) for kind in ("floats", "masked", "booleans")),
+        *(Case(f"hash {kind}", partial(variable, kind)) for kind in ("floats", "masked")),
         Case("hash a station report", report),
     ),
     threads=f"large variables take up to {MOST_THREADS} threads, everything else one",
