@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .api.buffers import dumps as dumps, loads as loads
     from .api.conversion import convert as convert
     from .api.differing import diff as diff
+    from .api.digests import digest as digest, digests as digests
     from .api.files import from_netcdf as from_netcdf, open as open, read as read, to_netcdf as to_netcdf
     from .api.verification import verify as verify
     from .api.writing import write as write
@@ -96,6 +97,7 @@ _MODULES = {
     "api.buffers": "dumps loads",
     "api.conversion": "convert",
     "api.differing": "diff",
+    "api.digests": "digest digests",
     "api.files": "from_netcdf open read to_netcdf",
     "api.verification": "verify",
     "api.writing": "write",

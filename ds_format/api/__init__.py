@@ -1,1 +1,1 @@
-"""The public functions on whole files: read, write, convert, diff, verify."""
+"""The public functions on whole files: read, write, convert, diff, digest, verify."""

@@ -113,7 +113,7 @@ def diff(
     >>> ds.diff("one.ds", day, atol=0.5, ignore="units")
     no differences
     """
-    a, b = (one if _is_dataset(one) else _located(one, storage_options, store) for one in (a, b))
+    a, b = (located_dataset(one, storage_options, store) for one in (a, b))
     with opened(a, unpack, skip_unsupported) as left, opened(b, unpack, skip_unsupported) as right:
         names = None if variables is None else [variables] if isinstance(variables, str) else list(variables)
         return compare(
@@ -133,7 +133,16 @@ def diff(
         )
 
 
-def _located(one: Any, storage_options: Mapping[str, Any] | None, store: Any) -> Any:
+def located_dataset(one: Any, storage_options: Mapping[str, Any] | None, store: Any) -> Any:
+    """Return a dataset or an object of xarray as it is, and a file as `drivers.located` does.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is none of these.
+    """
+    if _is_dataset(one):
+        return one
     try:
         return drivers.located(one, storage_options, store)
     except TypeError as error:

@@ -22,7 +22,9 @@
     merge.py        merge
     change.py       rename, rename_dim, rm, set
     diff.py         diff
+    hash_.py        hash
     verify.py       verify
+    vrt.py          vrt
     records         records
     containers.py   inspect, pack, reindex, unpack
 

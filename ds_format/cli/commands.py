@@ -47,6 +47,7 @@ COMMANDS = {
     "diff": CommandRow("Compare two datasets, and print the differences.", trouble=2, group=CHECK, reads_parts=True),
     "dim": CommandRow("Print the size of a dimension."),
     "dims": CommandRow("Print the dimensions of a file or of a variable."),
+    "hash": CommandRow("Print and check hashes of the content of files.", group=CHECK),
     "info": CommandRow("Print an overview of files."),
     "inspect": CommandRow("Print the contents of a BinPickle file.", is_local=True),
     "ls": CommandRow("List the variables of a file."),
@@ -87,6 +88,7 @@ COMMANDS = {
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
     "verify": CommandRow("Check files for damage.", group=CHECK),
+    "vrt": CommandRow("Describe a variable for GDAL.", writes=True, group=CONVERT, is_local=True),
 }
 """All commands by name."""
 
@@ -111,6 +113,8 @@ def load(name: str) -> Command:
             from .convert import COMMANDS as found
         case "diff":
             from .diff import COMMANDS as found
+        case "hash":
+            from .hash_ import COMMANDS as found
         case "info" | "meta":
             from .info import COMMANDS as found
         case "inspect" | "pack" | "reindex" | "unpack":
@@ -129,6 +133,8 @@ def load(name: str) -> Command:
             from .sql import COMMANDS as found
         case "verify":
             from .verify import COMMANDS as found
+        case "vrt":
+            from .vrt import COMMANDS as found
         case _:
             from .header import COMMANDS as found
     return found[name]

@@ -29,7 +29,7 @@ def run(request: Request) -> Iterator[Any]:
     every: list[Problem] = []
     for name in names:
         try:
-            paths.update(dict.fromkeys(_files(name)))
+            paths.update(dict.fromkeys(files_of(name)))
         except DsError as error:
             every.append(Problem(error.path or name, None, error.message, ERROR))
     if not as_json:
@@ -51,7 +51,7 @@ def run(request: Request) -> Iterator[Any]:
         raise DsError(f"{failed} of {n} files failed" if n > 1 else "the file failed")
 
 
-def _files(name: str) -> list[Location]:
+def files_of(name: str) -> list[Location]:
     """Return the files for an argument.
 
     Raises

@@ -160,6 +160,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "archive" / "2026").mkdir(parents=True)
     for name in NAMES:
         files.write(folder / name, dataset)
+    (folder / "list.txt").write_text(f"{ds_format.digest(dataset)}  data.ds\n")
     (folder / "table.dat").write_text("time,temperature\n0,250\n")
     (folder / "table.csv").write_text("station A1\n\ntime;temperature\n0;250,5\n")
     files.write(folder / "run2.nc", {**dataset, "pressure": dataset["pressure"] + 0.5})

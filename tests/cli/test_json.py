@@ -131,7 +131,7 @@ class TestTheRule:
 
     def test_every_command_is_held(self) -> None:
         """Who makes a command that prints something puts it into a table above, or gives it a test of its own."""
-        own = {"convert", "diff", "info", "inspect", "records", "reindex", "sql", "verify"}
+        own = {"convert", "diff", "hash", "info", "inspect", "records", "reindex", "sql", "verify", "vrt"}
         tables = {words[0] for words in [*ONE, *STREAMS]}
         assert {*commands.COMMANDS} == SILENT | own | tables
         assert {*TOOLS} == SILENT_TOOLS | {"bench", "cat", "get", "info", "list", "scan"}

@@ -49,6 +49,8 @@ def test_commands_print_the_same_as_of_a_local_file(
         ["stats", "x"],
         ["dims"],
         ["verify"],
+        ["hash"],
+        ["hash", "-l"],
     ):
         local = printed(*command, f"a.{suffix}")
         assert printed(*command, url).replace(url, f"a.{suffix}") == local
@@ -111,3 +113,12 @@ def test_functions(server: Server) -> None:
     ds.convert(url, "out.nc", ["x"], {"time": slice(2)})
     assert ds.read("out.nc")["x"].tolist() == [0, 2]
     assert ds.from_netcdf(server.url("a.nc"))["x"].tolist() == [*range(0, 12, 2)]
+
+
+@pytest.mark.parametrize("suffix", ["ds", "nc"])
+def test_small_variables_are_requested_together(suffix: str, serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / f"many.{suffix}"
+    ds.write(path, {f"v{i}": np.arange(3000.0) + i for i in range(40)})
+    server = serve({path.name: path.read_bytes()})
+    assert ds.digest(server.url(path.name)) == ds.digest(path)
+    assert len(server.requests) < 8
