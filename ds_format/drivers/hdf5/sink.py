@@ -381,6 +381,8 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
                 dtype = h5py.enum_dtype(members, dtype)
         if plan.shape is not None:
             options = creation_options(plan.record, plan.shape, self._compression, self._level)
+            if h5py.check_vlen_dtype(dtype) is not None:
+                options.pop("fletcher32", None)  # HDF5 2 refuses checksums of what points elsewhere
         dataset = self._file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
         attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
         marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))

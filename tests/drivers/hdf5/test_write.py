@@ -139,6 +139,13 @@ def test_storage_is_restored(record: dict[str, Any], tmp_path: Path) -> None:
             assert file.dimensions["a"].isunlimited() and not file.dimensions["b"].isunlimited()
 
 
+def test_text_has_no_checksums_of_chunks(tmp_path: Path) -> None:
+    text = np.array(["a", "", "bc"], object)
+    for record in ({"fletcher32": True}, {"fletcher32": True, "shuffle": True, "compression": "gzip", "chunks": [2]}):
+        ds.write(tmp_path / "a.h5", {"x": text, ".": {"x": {".dims": ["i"], ".hdf5": record}}})
+        assert same_data(ds.read(tmp_path / "a.h5")["x"], text)
+
+
 @pytest.mark.parametrize(
     "record",
     [

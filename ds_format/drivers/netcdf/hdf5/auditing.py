@@ -46,5 +46,7 @@ def audited(body: Body) -> hdf5.Audit | None:
                 raise OtherFormatError(message, "hdf5").at(variable=name)
     except DsError as error:
         raise error.at(path=body.name)
-    audit.datasets = {variable_name(name): each for name, each in audit.datasets.items()}
+    # a variable with the name of a dimension, but along others, has the name of the dimension scale only in NetCDF
+    renamed = sorted(audit.datasets.items(), key=lambda item: variable_name(item[0]) != item[0])
+    audit.datasets = {variable_name(name): each for name, each in renamed}
     return audit

@@ -178,3 +178,15 @@ def test_classic_files_are_not_audited(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     ds.write(path, {"x": 1.0}, format="NETCDF3_CLASSIC")
     assert auditing.audited(open_body(path)) is None
+
+
+@pytest.mark.parametrize("names", [("obs", "_nc4_non_coord_obs"), ("_nc4_non_coord_obs", "obs")])
+def test_a_variable_has_the_name_of_a_dimension_scale(tmp_path: Path, names: tuple[str, str]) -> None:
+    with h5py.File(tmp_path / "a.nc", "w", track_order=True) as file:
+        for name in names:
+            shape = (3, 2) if name.startswith("_") else (0,)
+            dataset = file.create_dataset(name, shape, "i4", maxshape=(*shape[:-1], None), chunks=True)
+            if len(shape) == 1:
+                dataset.make_scale("obs")
+    audit = auditing.audited(open_body(tmp_path / "a.nc"))
+    assert audit is not None and audit.datasets["obs"].shape == (3, 2)
