@@ -87,6 +87,7 @@ COMMANDS = {
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
     "verify": CommandRow("Check files for damage.", group=CHECK),
+    "virtualize": CommandRow("Write references, by which files are read as Zarr.", writes=True, group=CONVERT),
 }
 """All commands by name."""
 
@@ -129,6 +130,8 @@ def load(name: str) -> Command:
             from .sql import COMMANDS as found
         case "verify":
             from .verify import COMMANDS as found
+        case "virtualize":
+            from .virtualize import COMMANDS as found
         case _:
             from .header import COMMANDS as found
     return found[name]
