@@ -57,7 +57,12 @@ class VirtualDataset(NamedTuple):
 
 
 def virtual_dataset(
-    paths: Sequence[Location], dim: str | None = None, variables: frozenset[str] | None = None, *, inline: bool = True
+    paths: Sequence[Location],
+    dim: str | None = None,
+    variables: frozenset[str] | None = None,
+    *,
+    without: frozenset[str] = frozenset(),
+    inline: bool = True,
 ) -> VirtualDataset:
     """Return the virtual dataset of one file, or of many that are joined along a dimension.
 
@@ -69,6 +74,8 @@ def virtual_dataset(
         An existing or a new dimension; None: there is one file.
     variables : frozenset of str, optional
         Keys of the variables; None: all.
+    without : frozenset of str
+        Keys of variables that are left out.
     inline : bool
         Whether small variables become part of references.
 
@@ -82,13 +89,12 @@ def virtual_dataset(
         If Zarr cannot read a variable from the files, or they cannot be joined; the message names the reason.
     """
     if dim is not None:
-        return _Joined(paths, JoinOptions(dim, variables), inline).dataset()
+        return _Joined(paths, JoinOptions(dim, variables, without), inline).dataset()
     with _opened(paths[0]) as source:
         _check_names(variables, source.meta, paths[0])
-        check_faults(source.faults, source.meta if variables is None else variables)
-        meta = {
-            key: entry for key, entry in source.meta.items() if key == META or variables is None or key in variables
-        }
+        wanted = (source.meta.keys() if variables is None else variables | {META}) - without
+        meta = {key: entry for key, entry in source.meta.items() if key in wanted}
+        check_faults(source.faults, meta)
         find = lambda key, entry: _array(source, key, entry, inline)  # noqa: E731 - a short function of this file
         return VirtualDataset(_groups(meta, find, source.path), paths)
 
