@@ -21,7 +21,7 @@ from .format import MAGIC, Incomplete
 from .header import ClassicHeader, ClassicVariable, Dimension, end_of, read_header, read_on, read_usual
 
 if TYPE_CHECKING:
-    from .arrays import ranges_of, small_values, values
+    from .arrays import ranges_of, small_values, stored_of, values
 
 __all__ = [
     "MAGIC",
@@ -36,6 +36,7 @@ __all__ = [
     "read_on",
     "read_usual",
     "small_values",
+    "stored_of",
     "values",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..body.body import Body
 from ..codec.slab_reading import read_strided, strided_ranges
+from ..codec.stored import Stored, StoredChunks
 from ..errors import TruncatedError
 from ..kernels.classic import arrays
 from ..kernels.common.finishing import Finisher
@@ -89,6 +91,26 @@ def ranges_of(variable: ClassicVariable, slices: tuple[slice, ...]) -> tuple[NDA
     if 0 in shape:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     return strided_ranges(begin, shape, strides, int(variable.code[1:]))
+
+
+def stored_of(body: Body, variable: ClassicVariable) -> Stored:
+    """Return how the values of a variable are stored. Records of several variables are chunks, each a record.
+
+    Raises
+    ------
+    TruncatedError
+        If the file ends before the end of the variable.
+    """
+    if end_of(variable) > body.size:
+        raise _truncated(body.size, variable)
+    dtype, shape = DTYPES[variable.code].newbyteorder(">"), variable.shape
+    size = dtype.itemsize * math.prod(shape[1:])
+    if not variable.step or variable.step == size or 0 in shape:
+        return Stored(dtype, shape, variable.begin)
+    numbers = np.arange(shape[0], dtype=np.int64)
+    offsets = (variable.begin + variable.step * numbers).astype(np.uint64)
+    chunks = StoredChunks(numbers, offsets, np.full_like(offsets, size), np.zeros(len(numbers), np.uint32))
+    return Stored(dtype, shape, None, (1, *shape[1:]), fill=np.zeros((), dtype), chunks=chunks)
 
 
 def _slab(

@@ -88,6 +88,7 @@ COMMANDS = {
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS, is_local=True),
     "verify": CommandRow("Check files for damage.", group=CHECK),
+    "virtualize": CommandRow("Write references, by which files are read as Zarr.", writes=True, group=CONVERT),
     "vrt": CommandRow("Describe a variable for GDAL.", writes=True, group=CONVERT, is_local=True),
 }
 """All commands by name."""
@@ -133,6 +134,8 @@ def load(name: str) -> Command:
             from .sql import COMMANDS as found
         case "verify":
             from .verify import COMMANDS as found
+        case "virtualize":
+            from .virtualize import COMMANDS as found
         case "vrt":
             from .vrt import COMMANDS as found
         case _:

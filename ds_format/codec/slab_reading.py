@@ -66,7 +66,7 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
         return None
     axes = stored.crossed(slices)
     at = _written(index, axes, stored.grid)
-    firsts = [along * step for along, step in zip(_positions(index.numbers[at], stored.grid), chunk, strict=True)]
+    firsts = [along * step for along, step in zip(chunk_positions(index.numbers[at], stored.grid), chunk, strict=True)]
     offsets, sizes, masks = index.offsets[at], index.sizes[at], index.masks[at]
     end = np.uint64(file_size)
     is_outside = (sizes > end) | (offsets > end - np.minimum(sizes, end))
@@ -90,7 +90,7 @@ def _written(index: StoredChunks, axes: list[range], grid: list[int]) -> NDArray
     millions of chunks.
     """
     if math.prod(map(len, axes)) > len(index.numbers):
-        positions = zip(_positions(index.numbers, grid), axes, strict=True)
+        positions = zip(chunk_positions(index.numbers, grid), axes, strict=True)
         inside = np.all([(along >= crossed.start) & (along < crossed.stop) for along, crossed in positions], axis=0)
         return np.flatnonzero(inside)
     numbers: NDArray[np.int64] = np.zeros(1, np.int64)
@@ -101,7 +101,7 @@ def _written(index: StoredChunks, axes: list[range], grid: list[int]) -> NDArray
     return written
 
 
-def _positions(numbers: NDArray[np.int64], grid: list[int]) -> list[NDArray[np.int64]]:
+def chunk_positions(numbers: NDArray[np.int64], grid: list[int]) -> list[NDArray[np.int64]]:
     """Return the position of chunks along each axis, in units of chunks."""
     positions = []
     for n in reversed(grid):

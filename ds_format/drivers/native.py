@@ -406,6 +406,11 @@ class NativeSource(BaseSource):
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._values
 
+    @property
+    def body(self) -> Body:
+        """The bytes of the file."""
+        return self._opened.body
+
     def _block_budget(self, name: str, budget: int) -> int:
         """Return the bytes of a block, at most `budget`."""
         return min(budget, BLOCK_LIMIT)
