@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .many.converting.running import Conversion as Conversion, convert_many as convert_many
     from .many.folders import index as index, readdir as readdir
     from .many.merging import merge_files as merge_files
+    from .many.pack_writing import pack as pack
     from .many.querying import dataset as dataset, sql as sql
     from .many.reading import read_many as read_many
     from .ops import (
@@ -111,6 +112,7 @@ _MODULES = {
     "many.converting.running": "Conversion convert_many",
     "many.folders": "index readdir",
     "many.merging": "merge_files",
+    "many.pack_writing": "pack",
     "many.querying": "dataset sql",
     "many.reading": "read_many",
     "ops": (

@@ -1,6 +1,8 @@
 """Access to the bytes of files. Every format reads and writes through this package.
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
+directory    the members of a pack, a ZIP archive of files
+packs        addresses of these members, here or elsewhere
 locating     the location of a file that a user names, a path or an address; requests ahead, for many of them
 mapped       a file that is mapped into memory
 named        bytes of another body under a name of its own, perhaps with a checksum
@@ -31,6 +33,8 @@ path_text = os.fsdecode
 """Returns a path (str, bytes or PathLike) as text."""
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
 """Error numbers for paths that are not files; the last one is for sockets."""
+MEMBER_MARK = ".zip/"
+"""The end of the name of a pack, in the path of one of its members."""
 
 
 class Address(os.PathLike[str]):
@@ -47,6 +51,8 @@ class Address(os.PathLike[str]):
     """Suffix of the file, in lower case and with its dot; empty if there is none."""
     is_picklable: bool = True
     """Whether another process can use it."""
+    is_near: bool = False
+    """Whether it is on this machine, so that reading it is not a request."""
 
     def __fspath__(self) -> str:
         return self.name

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from . import Address, Location
+from . import MEMBER_MARK, Address, Location, path_text
 from .body import FIRST_SIZE, Body
 from .stamp import Stamp
 
@@ -49,12 +49,31 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     if storage_options is None and store is None:
         if type(path) is str:
             if "://" not in path:
-                return path
-        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
+                return _member_or(path)
+        elif isinstance(path, Address):
             return path
+        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
+            return _member_or(path)
     from .remote.addresses import address_of
 
-    return address_of(path, storage_options, store)
+    address = address_of(path, storage_options, store)
+    if not isinstance(address, Address):
+        return _member_or(address)
+    if MEMBER_MARK not in address.name:
+        return address
+    from .packs import far_member_of
+
+    return far_member_of(address)
+
+
+def _member_or(path: Any) -> Any:
+    """Return the member of a pack that a path names, or the path."""
+    name = path if type(path) is str else path_text(path)
+    if MEMBER_MARK not in name:
+        return path
+    from .packs import member_of
+
+    return member_of(name) or path
 
 
 def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
@@ -79,9 +98,9 @@ def arriving(paths: Iterable[L]) -> Iterator[L]:
     left, ahead = itertools.tee(paths)
     bodies: Iterator[Body | Exception] | None = None
     for path in left:
-        if isinstance(path, Address):
+        if isinstance(path, Address) and not path.is_near:
             if bodies is None:
-                bodies = first_bytes(path for path in ahead if isinstance(path, Address))
+                bodies = first_bytes(path for path in ahead if isinstance(path, Address) and not path.is_near)
             body = next(bodies)
             if not isinstance(body, Exception):
                 path.keep(body)
@@ -104,3 +123,18 @@ def version_number(stamp: Stamp | None) -> int:
     """Return a hash of the version of a file that is elsewhere, an int64; 0 if the version is not known."""
     version = b"" if stamp is None else stamp.digest
     return int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True) if version else 0
+
+
+def pack_members(path: Location) -> list[str] | None:
+    """Return the names of the members of a local pack; None for any other path, and for stores of documents.
+
+    Raises
+    ------
+    OSError, DsError
+        If the pack cannot be read, or is damaged.
+    """
+    if not isinstance(path, str) or not path.endswith(MEMBER_MARK[:-1]) or not os.path.isfile(path):
+        return None
+    from .packs import names_in
+
+    return names_in(os.path.abspath(path))

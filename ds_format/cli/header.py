@@ -22,8 +22,11 @@ def list_variables(request: Request) -> Iterator[Any]:
     *patterns, path = request.names("[VAR]... INPUT")
     attributes = request.get("a", [])
     is_long = request.flag("l")
-    entries = lookup.read(path).variables
     finder = Finder(path, request)
+    if path.endswith(".zip") and (members := _members(path)) is not None:
+        yield from finder.find(patterns, members, "file") if patterns else members
+        return
+    entries = lookup.read(path).variables
     listed = list(entries)
     if patterns:
         listed = finder.find(patterns, listed, "variable")
@@ -38,6 +41,13 @@ def list_variables(request: Request) -> Iterator[Any]:
         facts = [entry[".type"], entry[".dims"]] if is_long else []
         facts += [entry.get(escape(attribute)) for attribute in attributes]
         yield [name, *facts] if facts else name
+
+
+def _members(path: str) -> list[str] | None:
+    """Return the names of the files in a pack; None for other files."""
+    from ..body.locating import pack_members
+
+    return pack_members(path)
 
 
 def attrs(request: Request) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
-from ..body import NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
+from ..body import MEMBER_MARK, NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, UnsupportedError, explained
@@ -90,7 +90,8 @@ _MODULES = {
 
 def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
     """Do the same as `body.locating.located`, which a plain path does not load."""
-    if type(path) is str and "://" not in path and storage_options is None and store is None:
+    is_plain = type(path) is str and "://" not in path and MEMBER_MARK not in path
+    if is_plain and storage_options is None and store is None:
         return path
     from ..body.locating import located as located_anywhere
 

@@ -96,6 +96,8 @@ def files_matching(pattern: Address) -> list[ListedFile]:
 
 
 def _first_wildcard(address: RemoteAddress) -> int | None:
+    if address.is_known():  # its name has the characters of a pattern
+        return None
     host = re.match(r"https?://[^/]*", address.location, re.IGNORECASE)
     found = re.compile(r"[*?[]").search(address.location, host.end() if host else 0)
     return None if found is None else found.start()

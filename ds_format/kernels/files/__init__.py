@@ -3,6 +3,7 @@
 files      files in one call: whole ones, or the first bytes
 batch      many small files in one call
 ranges     ranges of open files: read, written, copied, reserved
+directory  the directory of a ZIP archive, and the headers of its members
 names      checks of paths, which raise errors other than a missing file; temporary names
 portable   the functions of `files`, `batch` and `ranges` for other operating systems
 
