@@ -81,6 +81,14 @@ class Address(os.PathLike[str]):
             If it cannot be read; the message names the address and the range of bytes.
         """
 
+    def absolute(self) -> Address:
+        """Return an address that any working directory can resolve."""
+        return self
+
+    def whole(self, limit: int) -> bytearray | None:
+        """Return the bytes of a small file if that is faster than to open it: at most `limit`; otherwise None."""
+        return None
+
     def keep(self, body: Any) -> None:
         """Let the next `open` return a body that is open already, or with None a new one."""
 
@@ -130,7 +138,7 @@ Location = str | Address
 
 def absolute(path: Any) -> Any:
     """Return a path that any working directory can resolve, as text; an address is one already."""
-    return path if isinstance(path, Address) else os.path.abspath(path_text(path))
+    return path.absolute() if isinstance(path, Address) else os.path.abspath(path_text(path))
 
 
 def size_of(path: str) -> int:

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from . import MEMBER_MARK, Address, Location, path_text
@@ -49,16 +49,16 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     if storage_options is None and store is None:
         if type(path) is str:
             if "://" not in path:
-                return _member_or(path)
+                return member_or_path(path)
         elif isinstance(path, Address):
             return path
         elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
-            return _member_or(path)
+            return member_or_path(path)
     from .remote.addresses import address_of
 
     address = address_of(path, storage_options, store)
     if not isinstance(address, Address):
-        return _member_or(address)
+        return member_or_path(address)
     if MEMBER_MARK not in address.name:
         return address
     from .packs import far_member_of
@@ -66,14 +66,20 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     return far_member_of(address)
 
 
-def _member_or(path: Any) -> Any:
-    """Return the member of a pack that a path names, or the path."""
+def member_or_path(path: Any, known: dict[str, bool] | None = None) -> Any:
+    """Return the member of a local pack that a path names, or the path; `known` as for `packs.member_of`."""
     name = path if type(path) is str else path_text(path)
     if MEMBER_MARK not in name:
         return path
+    return _members()(name, known) or path
+
+
+@functools.cache
+def _members() -> Callable[[str, dict[str, bool] | None], Any]:
+    """Return `packs.member_of`, imported once: an import statement takes time at each execution."""
     from .packs import member_of
 
-    return member_of(name) or path
+    return member_of
 
 
 def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:

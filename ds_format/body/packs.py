@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import threading
 import time
 import zlib
 from abc import abstractmethod
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -23,6 +23,8 @@ import numpy as np
 from ..base.threads import renew_lock
 from ..errors import FormatError, IntegrityError, ReplacedError, UnsupportedError
 from ..kernels.files.directory import take_members
+from ..kernels.files.member import is_regular, read_member
+from ..kernels.files.names import signed
 from . import MEMBER_MARK, open_file
 from .body import GAP_SIZE, Body, FileBody, open_body, pread
 from .directory import HEADER_SPARE, TAIL, Directory, Place, read
@@ -43,7 +45,7 @@ class Member(RemoteAddress):
     Attributes
     ----------
     pack : str or RemoteAddress
-        Absolute path of the pack, or its address.
+        Path of the pack, as the user gave it, or its address.
     member : str
         Its name in the pack.
     """
@@ -54,7 +56,8 @@ class Member(RemoteAddress):
         self.pack = pack
         self.member = member
         self.name = name
-        self.suffix = os.path.splitext(member)[1].lower()
+        dot = member.rfind(".")
+        self.suffix = member[dot:].lower() if dot > member.rfind("/") + 1 else ""
         self._body: Body | None = None
 
     def __reduce__(self) -> Any:
@@ -152,6 +155,18 @@ class LocalMember(Member):
         """Refuse access by ranges, which only files that are elsewhere need."""
         raise UnsupportedError("the pack is a local file", path=self.name)
 
+    def absolute(self) -> LocalMember:
+        """Return the member by the absolute path of its pack."""
+        return LocalMember(os.path.abspath(self.pack), self.member, self.name)
+
+    def whole(self, limit: int) -> bytearray | None:
+        """Return the bytes of a small member; see `Address`."""
+        known = _local.get(self.pack)
+        if known is None or self._body is not None:
+            return None
+        directory = known[1]
+        return read_member(self.pack, known[0], directory.raw, directory.rows, directory.numbers.get(self.member, -1), limit)
+
     def is_known(self) -> bool:
         """Return whether there is a member of this name."""
         return self.member in self.directory().numbers
@@ -208,15 +223,17 @@ class MemberBody(FileBody):
         return MemberBody(self._file, self.name, self.start + offset, size, self.watch)
 
 
-_local: OrderedDict[str, tuple[tuple[int, ...], Directory]] = OrderedDict()
-"""Directories of local packs by their absolute paths, each with the status of the file."""
+_local: OrderedDict[str, tuple[array[int], Directory]] = OrderedDict()
+"""Directories of local packs by their paths, each with the status of the file; see `kernels.files.member`."""
 
 
 def _opened(path: str) -> tuple[FileBody, Directory, os.stat_result]:
     """Open a pack, and return its directory and status. The directory is read again if the file changed."""
     fd, status = open_file(path)
     file = FileBody.of(path, fd, status)
-    key = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    key = array(
+        "q", [status.st_size, status.st_mtime_ns, status.st_ctime_ns, signed(status.st_ino), signed(status.st_dev)]
+    )
     known = _local.get(path)
     if known is not None and known[0] == key:
         return file, known[1], status
@@ -234,7 +251,9 @@ def _is_recent(status: os.stat_result) -> bool:
     return 0 <= time.time_ns() - status.st_ctime_ns < RECENT
 
 
-def read_members(members: Sequence[LocalMember], limit: int) -> tuple[list[bytearray | None], list[tuple[int, int, int]]]:
+def read_members(
+    members: Sequence[LocalMember], limit: int, buffer: bytearray
+) -> tuple[list[bytearray | None], list[tuple[int, int, int]]]:
     """Read small members of one pack by few calls.
 
     Parameters
@@ -243,6 +262,8 @@ def read_members(members: Sequence[LocalMember], limit: int) -> tuple[list[bytea
         All of one pack.
     limit : int
         Bytes; a larger member is not read.
+    buffer : bytearray
+        Memory for the bytes that are read, which grows: the operating system clears new memory, page by page.
 
     Returns
     -------
@@ -270,8 +291,11 @@ def read_members(members: Sequence[LocalMember], limit: int) -> tuple[list[bytea
         for some in np.split(np.arange(len(which)), cuts):
             if len(some):
                 start = int(starts[some[0]])
-                data = file.read(start, int(ends[some].max()) - start)
-                found = take_members(directory.raw, directory.rows, numbers[which[some]], data, start, limit)
+                size = int(ends[some].max()) - start
+                buffer.extend(bytes(max(size - len(buffer), 0)))
+                with memoryview(buffer)[:size] as data:
+                    file.read_into(start, data)
+                    found = take_members(directory.raw, directory.rows, numbers[which[some]], data, start, limit)
                 for i, content in zip(which[some].tolist(), found, strict=True):
                     contents[i] = content
     return contents, [(size, crc, 0) for size, crc in rows[:, 2:4].tolist()]
@@ -397,8 +421,14 @@ class FarMember(Member):
         return HeldBody.of(self.name, whole, place.version)
 
 
-def member_of(path: str) -> Member | None:
+def member_of(path: str, known: dict[str, bool] | None = None) -> LocalMember | None:
     """Return the member of a local pack that a path names; None if no part of the path is a file with the suffix.
+
+    Parameters
+    ----------
+    path : str
+    known : dict, optional
+        Whether paths are files, of those that were checked before.
 
     Examples
     --------
@@ -412,13 +442,14 @@ def member_of(path: str) -> Member | None:
     at = path.find(MEMBER_MARK)
     while at >= 0:
         end = at + len(MEMBER_MARK)
-        try:
-            mode = os.stat(path[: end - 1]).st_mode
-        except (OSError, ValueError):
-            return None
-        if stat.S_ISREG(mode):
-            pack = path[: end - 1]
-            return LocalMember(pack if os.path.isabs(pack) else os.path.join(os.getcwd(), pack), path[end:], path)
+        pack = path[: end - 1]
+        is_file = None if known is None else known.get(pack)
+        if is_file is None:
+            is_file = is_regular(pack)
+            if known is not None:
+                known[pack] = is_file
+        if is_file:
+            return LocalMember(pack, path[end:], path)
         at = path.find(MEMBER_MARK, end)
     return None
 

@@ -93,9 +93,20 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     is_plain = type(path) is str and "://" not in path and MEMBER_MARK not in path
     if is_plain and storage_options is None and store is None:
         return path
-    from ..body.locating import located as located_anywhere
+    if storage_options is None and store is None:
+        if type(path) is str and "://" not in path:
+            return _locating().member_or_path(path)
+        if isinstance(path, Address):
+            return path
+    return _locating().located(path, storage_options, store)
 
-    return located_anywhere(path, storage_options, store)
+
+@functools.cache
+def _locating() -> Any:
+    """Return `body.locating`, imported once: an import statement takes time at each execution."""
+    from ..body import locating
+
+    return locating
 
 
 def is_one_file(paths: Any) -> bool:
@@ -108,7 +119,14 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    found = (located(path, storage_options, store) for path in paths)
+    member = _locating().member_or_path if storage_options is None and store is None else None
+    known: dict[str, bool] = {}  # a pack has many members
+    found = (
+        member(path, known)
+        if member is not None and type(path) is str and MEMBER_MARK in path and "://" not in path
+        else located(path, storage_options, store)
+        for path in paths
+    )
     return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
 
 
@@ -367,6 +385,8 @@ def is_sidecar(path: str, among: Collection[str] | None = None) -> bool:
 def of_existing(path: Any) -> Driver:
     """Return the driver of a file to read; see `find_existing` and `load`."""
     if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
+        return loaded
+    if isinstance(path, Address) and (loaded := _loaded_by_suffix.get(path.suffix)) is not None:
         return loaded
     return load(find_existing(path))
 

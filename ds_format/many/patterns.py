@@ -38,7 +38,10 @@ def found_files(
     if is_one:
         found = matches(found[0])
     folder = os.getcwd()
-    return [one if not isinstance(one, str) or one[:1] == os.sep else os.path.join(folder, one) for one in found]
+    return [
+        one.absolute() if not isinstance(one, str) else one if one[:1] == os.sep else os.path.join(folder, one)
+        for one in found
+    ]
 
 
 def matches(one: Location) -> list[Location]:

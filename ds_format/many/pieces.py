@@ -289,6 +289,9 @@ def _small_content(path: Location, limit: int) -> bytearray | None:
         return files.read_file(path, limit) if os.stat(path).st_size <= limit else None
     if not path.is_near:
         return None
+    held = path.whole(limit)
+    if held is not None:
+        return held
     body = path.open(limit)
     if body.is_in_memory:
         return bytearray(body.memory)

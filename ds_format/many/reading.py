@@ -253,10 +253,11 @@ def _batches_of_members(paths: Sequence[Any]) -> Iterator[Batch]:
     """Iterate over batches of members of one local pack."""
     from ..body.packs import read_members
 
-    for i in range(0, len(paths), BATCH):
-        some = paths[i : i + BATCH]
-        found, rows = read_members(some, SMALL_SIZE)
-        known = [content if path.endswith(SMALL_SUFFIXES) else None for path, content in zip(some, found, strict=True)]
+    buffer = bytearray()
+    for i in range(0, len(paths), BATCH // 2):
+        some = paths[i : i + BATCH // 2]
+        found, rows = read_members(some, SMALL_SIZE, buffer)
+        known = [content if path.suffix in SMALL_SUFFIXES else None for path, content in zip(some, found, strict=True)]
         yield Batch(some, known, batch.read_files([], SMALL_SIZE), rows)
 
 

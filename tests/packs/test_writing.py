@@ -166,8 +166,7 @@ def test_killed_writers_leave_the_old_or_the_new_pack(folder: Path) -> None:
         for name in os.listdir():
             if name.startswith("n") and name.endswith(".ds"):
                 os.unlink(name)
-    ds.pack("st/r1.ds", "grow.zip", append=True)
-    assert [name for name in os.listdir() if name.startswith(".")] == []
+    assert ds.pack("st/r1.ds", "grow.zip", append=True) == n + 1
 
 
 @pytest.mark.slow

@@ -20,15 +20,6 @@ cdef enum:
     LATE = 8  # flag: checksum and sizes follow the data, and may be 0 in the local header
     UNIX_LINK = 0xA000
 
-cdef enum:  # columns of a table
-    ENTRY
-    OFFSET
-    SIZE
-    CRC
-    END
-    FAULT
-    N_COLUMNS
-
 cdef enum:  # faults of a member
     NONE
     FOLDER
@@ -130,7 +121,7 @@ cdef Py_ssize_t _parse(const uint8_t* data, Py_ssize_t size, int64_t* rows, Py_s
     return at
 
 
-cdef int64_t _start(
+cdef int64_t data_start(
     const uint8_t* directory, Py_ssize_t directory_size, const int64_t* row, const uint8_t* data, Py_ssize_t size
 ) noexcept nogil:
     """Return the position of the data after a local header, or the negative of a difference from the directory."""
@@ -237,7 +228,7 @@ def find_data(
         raise IndexError(i)
     if bytes_.shape[0] == 0 or directory.shape[0] == 0:
         return -SHORT
-    return _start(&directory[0], directory.shape[0], &rows[i, 0], &bytes_[0], bytes_.shape[0])
+    return data_start(&directory[0], directory.shape[0], &rows[i, 0], &bytes_[0], bytes_.shape[0])
 
 
 def take_members(
@@ -281,7 +272,7 @@ def take_members(
             row = &rows[i, 0]
             at = row[OFFSET] - base
             if row[FAULT] == NONE and 0 <= at < data.shape[0] and row[SIZE] <= limit:
-                start = _start(&directory[0], directory.shape[0], row, &data[at], data.shape[0] - at)
+                start = data_start(&directory[0], directory.shape[0], row, &data[at], data.shape[0] - at)
                 if start >= 0 and row[SIZE] <= data.shape[0] - at - start:
                     content = PyByteArray_FromStringAndSize(<const char*> &data[0] + at + start, row[SIZE])
         found.append(content)
