@@ -52,7 +52,7 @@ def by_name(bench: Bench, folder: Path) -> Trial:
 def joined(bench: Bench, folder: Path) -> Trial:
     """Read all reports as one dataset."""
     reports, path, members = _packed(bench, folder)
-    read = partial(ds.read_many, dim="time", stack=SCALARS)
+    read: Any = partial(ds.read_many, dim="time", stack=SCALARS)
 
     def way(name: str, paths: Any, note: str) -> Way:
         def check() -> None:

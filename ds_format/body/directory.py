@@ -2,7 +2,7 @@
 
 The kernel reads the entries, in a tenth of the time that `zipfile` takes. Everything that a forged archive may claim is
 checked here, before a member is read: the directory and all members are inside of the file, no two members overlap or
-have one name, and no name leaves the pack. What only concerns one member is an error when it is read.
+have one name, and no name leaves the pack. A fault of one member is an error when it is read.
 
 Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4; the field for alignment is that of zipalign.
 """
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
     number: int
     offset: int
-    """Of its local header, in bytes."""
+    """Position of its local header, in bytes."""
     size: int
     """Bytes of its data."""
     crc: int

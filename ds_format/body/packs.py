@@ -64,7 +64,7 @@ class Member(RemoteAddress):
         return type(self), (self.pack, self.member, self.name)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and (self.member, self.pack) == (other.member, other.pack)  # type: ignore[attr-defined]
+        return type(other) is type(self) and (self.member, self.pack) == (other.member, other.pack)
 
     def __hash__(self) -> int:
         return hash((self.pack, self.member))
@@ -165,7 +165,9 @@ class LocalMember(Member):
         if known is None or self._body is not None:
             return None
         directory = known[1]
-        return read_member(self.pack, known[0], directory.raw, directory.rows, directory.numbers.get(self.member, -1), limit)
+        return read_member(
+            self.pack, known[0], directory.raw, directory.rows, directory.numbers.get(self.member, -1), limit
+        )
 
     def is_known(self) -> bool:
         """Return whether there is a member of this name."""
@@ -182,7 +184,10 @@ class LocalMember(Member):
         return _opened(self.pack)[1]
 
     def _open(self, first: int, last: int) -> Body:
-        file, directory, status = _opened(self.pack)
+        try:
+            file, directory, status = _opened(self.pack)
+        except IsADirectoryError:  # which has replaced the pack
+            return open_body(self.name, first, last)
         place = directory.find(self.member, self.name)
         data = pread(file.fd, _header_size(self.member, place, first), place.offset)
         start = directory.data_start(place, data, self.name)
@@ -198,7 +203,7 @@ class LocalMember(Member):
 
 
 class MemberWatch(Watch):
-    """A member of an open pack. Its stamp is that of the member; what is compared is the pack."""
+    """A member of an open pack. Its stamp is that of the member, and `check` compares the pack."""
 
     __slots__ = ("pack",)
 
@@ -229,7 +234,11 @@ _local: OrderedDict[str, tuple[array[int], Directory]] = OrderedDict()
 
 def _opened(path: str) -> tuple[FileBody, Directory, os.stat_result]:
     """Open a pack, and return its directory and status. The directory is read again if the file changed."""
-    fd, status = open_file(path)
+    try:
+        fd, status = open_file(path)
+    except OSError:
+        _local.pop(path, None)
+        raise
     file = FileBody.of(path, fd, status)
     key = array(
         "q", [status.st_size, status.st_mtime_ns, status.st_ctime_ns, signed(status.st_ino), signed(status.st_dev)]
@@ -443,7 +452,7 @@ def member_of(path: str, known: dict[str, bool] | None = None) -> LocalMember | 
     while at >= 0:
         end = at + len(MEMBER_MARK)
         pack = path[: end - 1]
-        is_file = None if known is None else known.get(pack)
+        is_file = (pack in _local or None) if known is None else known.get(pack)
         if is_file is None:
             is_file = is_regular(pack)
             if known is not None:

@@ -128,9 +128,9 @@ def _where(entry: Any) -> str:
 COMMANDS = {
     "pack": Command(
         usage=("ds pack [OPTIONS] [--] INPUT... ARCHIVE", "ds pack [OPTIONS] [--] FOLDER ARCHIVE"),
-        about="Packs files into one ZIP archive, byte for byte, without compression. All commands read its files by names "
-        "and patterns, as if it were a folder: reports.zip/st001.ds. Files keep their folders relative to the given "
-        "folder, or to the part of a pattern before its first wildcard. A ZDS store is packed by its folder. An "
+        about="Packs files into one ZIP archive, byte for byte, without compression. All commands read its files by "
+        "names and patterns, as if it were a folder: reports.zip/st001.ds. Files keep their folders relative to the "
+        "given folder, or to the part of a pattern before its first wildcard. A ZDS store is packed by its folder. An "
         "existing archive is replaced atomically.",
         arguments=(
             ("INPUT", "A file, a folder, or a pattern in quotes with *, ?, [...] and ** for any folders."),

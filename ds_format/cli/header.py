@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from .. import drivers
 from ..base.text import escape
 from . import lookup
 from .arguments import TYPE_NAMES, Command, Option, Request, names
@@ -23,7 +24,7 @@ def list_variables(request: Request) -> Iterator[Any]:
     attributes = request.get("a", [])
     is_long = request.flag("l")
     finder = Finder(path, request)
-    if path.endswith(".zip") and (members := _members(path)) is not None:
+    if (members := drivers.pack_members(path)) is not None:
         yield from finder.find(patterns, members, "file") if patterns else members
         return
     entries = lookup.read(path).variables
@@ -41,13 +42,6 @@ def list_variables(request: Request) -> Iterator[Any]:
         facts = [entry[".type"], entry[".dims"]] if is_long else []
         facts += [entry.get(escape(attribute)) for attribute in attributes]
         yield [name, *facts] if facts else name
-
-
-def _members(path: str) -> list[str] | None:
-    """Return the names of the files in a pack; None for other files."""
-    from ..body.locating import pack_members
-
-    return pack_members(path)
 
 
 def attrs(request: Request) -> Iterator[Any]:

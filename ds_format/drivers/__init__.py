@@ -56,6 +56,7 @@ __all__ = [
     "of_mark",
     "of_suffix",
     "open_source",
+    "pack_members",
     "recognise",
     "size_of",
     "small_files_of",
@@ -101,6 +102,11 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     return _locating().located(path, storage_options, store)
 
 
+def pack_members(path: Any) -> list[str] | None:
+    """Do the same as `body.locating.pack_members`, which other paths do not load."""
+    return _locating().pack_members(path) if isinstance(path, str) and path.endswith(MEMBER_MARK[:-1]) else None
+
+
 @functools.cache
 def _locating() -> Any:
     """Return `body.locating`, imported once: an import statement takes time at each execution."""
@@ -119,15 +125,16 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    member = _locating().member_or_path if storage_options is None and store is None else None
     known: dict[str, bool] = {}  # a pack has many members
-    found = (
-        member(path, known)
-        if member is not None and type(path) is str and MEMBER_MARK in path and "://" not in path
-        else located(path, storage_options, store)
-        for path in paths
-    )
-    return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
+    has_options = storage_options is not None or store is not None
+    found: list[Location] = []
+    for path in paths:
+        if type(path) is str and "://" not in path and not has_options:
+            found.append(path if MEMBER_MARK not in path else _locating().member_or_path(path, known))
+        else:
+            one = located(path, storage_options, store)
+            found.append(one if type(one) is str or isinstance(one, Address) else path_text(one))
+    return found
 
 
 def all_formats() -> Mapping[str, Format]:

@@ -102,7 +102,9 @@ def pack(
         raise UnsupportedError("members can only be added to a local archive", path=name)
     selected = find_inputs(drivers.located_each(words, storage_options, store), None)
     selected.warn()
-    advance = Advance(progress, 0 if progress is None else sum(drivers.size_of(one.location) for one in selected.inputs))
+    advance = Advance(
+        progress, 0 if progress is None else sum(drivers.size_of(one.location) for one in selected.inputs)
+    )
     placed = Target(target, durable=durable)
     with _adding(placed.final) if append else contextlib.nullcontext() as old:
         names = _member_names(selected.inputs, old[1] if old else None, name)

@@ -71,7 +71,7 @@ class OpenFiles(Closing):
             self._close_last()
             found = self._open_one(path)
             # a file that is elsewhere is not open in this process, but has its first bytes in memory
-            held = getattr(found.source, "held", 0) or (0 if type(path) is str or path.is_near else FIRST_SIZE)
+            held = getattr(found.source, "held", 0) or (0 if isinstance(path, str) or path.is_near else FIRST_SIZE)
             if held and self._held + held <= MAX_HELD:
                 self._held += held
                 self._kept[path] = found

@@ -107,7 +107,7 @@ def read_many(
     Parameters
     ----------
     paths : iterable of str, bytes, PathLike or file object
-        Files of any supported formats: paths or addresses. A single path can be a pattern, as for `ds_format.open_many`.
+        Files of any supported formats: paths or addresses. A single path can be a pattern, as for `open_many`.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     dim : str, optional
@@ -151,7 +151,7 @@ def read_many(
     array([0. , 0.5, 1. ])
     """
     is_one = drivers.is_one_file(paths)
-    names = drivers.located_each([paths] if is_one else paths, storage_options, store)  # type: ignore[list-item]
+    names = drivers.located_each([paths] if is_one else paths, storage_options, store)
     if is_one:
         names = matches(names[0])
     keys = None if variables is None else list(keys_of(variables))
@@ -218,7 +218,7 @@ def batches(paths: Sequence[Location], threads: int | None) -> Iterator[Batch]:
     local = [path for path in paths if isinstance(path, str)]
     if len(local) < len(paths):
         for pack, some in itertools.groupby(paths, _pack_of):
-            yield from _batches_elsewhere([*some]) if pack is None else _batches_of_members([*some])
+            yield from (_batches_elsewhere if pack is None else _batches_of_members)([*some])
         return
     names = [local[i : i + BATCH] for i in range(0, len(local), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

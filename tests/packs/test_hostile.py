@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -68,7 +67,11 @@ FORGED: dict[str, tuple[Forge, type[Exception], str]] = {
     "more-entries": (lambda data: changed(data, end(data) + 8, "<2H", 3, 3), ds.FormatError, "entries"),
     "fewer-entries": (lambda data: changed(data, end(data) + 8, "<2H", 1, 1), ds.FormatError, "bytes of them"),
     "many-entries": (lambda data: changed(data, end(data) + 8, "<2H", 9999, 9999), ds.FormatError, "9999 entries"),
-    "more-bytes": (lambda data: changed(data, end(data) + 12, "<L", 1 << 30), ds.FormatError, "expected an end at byte"),
+    "more-bytes": (
+        lambda data: changed(data, end(data) + 12, "<L", 1 << 30),
+        ds.FormatError,
+        "expected an end at byte",
+    ),
     "earlier": (lambda data: changed(data, end(data) + 16, "<L", 3), ds.FormatError, "expected an end at byte"),
     "disks": (lambda data: changed(data, end(data) + 4, "<H", 1), ds.UnsupportedError, "one part"),
 }
@@ -101,7 +104,11 @@ def test_forged_packs_are_refused(kind: str, tmp_path: Path) -> None:
         data = forge(archive("x/a.ds", "x/b.ds"))
     path = tmp_path / "p.zip"
     path.write_bytes(data)
-    for call in (lambda: ds.read(f"{path}/x/a.ds"), lambda: ds.read_many(f"{path}/**"), lambda: ds.pack([], path, append=True)):
+    for call in (
+        lambda: ds.read(f"{path}/x/a.ds"),
+        lambda: ds.read_many(f"{path}/**"),
+        lambda: ds.pack([], path, append=True),
+    ):
         with pytest.raises(error, match=message) as found:
             call()
         assert str(path) in str(found.value)
@@ -158,7 +165,7 @@ def test_random_bytes_never_crash() -> None:
     for _ in range(3000):
         data = bytearray(good)
         for at in rng.integers(central(good), len(good), rng.integers(1, 4)).tolist():
-            data[at] = int(rng.choice([0, 1, 255, rng.integers(256)]))
+            data[at] = int(rng.choice(np.array([0, 1, 255, rng.integers(256)])))
         try:
             directory = read(MemoryBody("p.zip", bytes(data)))
         except (ds.FormatError, ds.UnsafeError, ds.UnsupportedError):
@@ -189,8 +196,14 @@ def test_the_kernel_checks_its_arguments() -> None:
         find_data(raw, rows, 1, data)
     numbers = np.array([0, 1, -1], np.int64)
     assert take_members(raw, rows, numbers, data, 0, 100) == [bytearray(b"ds-1.0\n{}\n"), None, None]
-    assert take_members(raw, rows, numbers[:1], data, 0, 3) == take_members(raw, rows, numbers[:1], data[:40], 0, 99) == [None]
-    assert take_members(raw, rows, numbers[:1], data, 1, 99) == take_members(raw, rows, numbers[:1], b"", 0, 99) == [None]
+    assert (
+        take_members(raw, rows, numbers[:1], data, 0, 3)
+        == take_members(raw, rows, numbers[:1], data[:40], 0, 99)
+        == [None]
+    )
+    assert (
+        take_members(raw, rows, numbers[:1], data, 1, 99) == take_members(raw, rows, numbers[:1], b"", 0, 99) == [None]
+    )
     rows[0, 0] = 10**9
     assert find_data(raw, rows, 0, data) == -1
 
@@ -200,7 +213,6 @@ def test_a_pack_that_is_replaced_while_it_is_open(folder: Path) -> None:
     with body.watch:
         body.read(0, 10)
     data = (folder / "st.zip").read_bytes()
-    with pytest.raises(ds.ReplacedError), body.watch:
-        (folder / "st.zip").write_bytes(data[:100])
-        body.read(0, 10)
-    assert struct.unpack("<L", data[:4])[0] == 0x04034B50
+    (folder / "st.zip").write_bytes(data[:100])
+    with pytest.raises(ds.ReplacedError):
+        body.watch.check()

@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import subprocess
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -114,7 +115,11 @@ def test_files_of_each_format(suffix: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_larger_files_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    large = {"a": np.arange(300_000.0), "b": np.arange(300_000), ".": {"a": {".dims": ["i"]}, "b": {".dims": ["i"]}}}
+    large: Any = {
+        "a": np.arange(300_000.0),
+        "b": np.arange(300_000),
+        ".": {"a": {".dims": ["i"]}, "b": {".dims": ["i"]}},
+    }
     for name in ("a.ds", "b.nc", "c.ds"):
         ds.write(name, large)
     ds.pack(["a.ds", "b.nc", "c.ds"], "p.zip")
@@ -138,6 +143,17 @@ def test_a_folder_of_this_name_has_priority(folder: Path) -> None:
     assert isinstance(drivers.located("none.zip/a.ds"), str)
     with pytest.raises(FileNotFoundError):
         ds.read("none.zip/a.ds")
+    ds.pack("f.zip/a.ds", "g.zip")
+    time.sleep(0.05)  # so old that its directory is remembered
+    assert ds.read("g.zip/a.ds")["x"] == 5 and "g.zip" in packs._local
+    assert ds.read("g.zip/a.ds")["x"] == 5
+    os.unlink("g.zip")
+    (folder / "g.zip").mkdir()
+    ds.write("g.zip/a.ds", {"x": 6})
+    assert ds.read("g.zip/a.ds")["x"] == 6
+    shutil.rmtree("g.zip")
+    with pytest.raises(FileNotFoundError):
+        ds.read("g.zip/a.ds")
 
 
 def test_missing_members_are_named(folder: Path) -> None:
@@ -184,7 +200,10 @@ def test_a_working_directory_may_change(folder: Path, monkeypatch: pytest.Monkey
 
 def test_many_files_as_one(folder: Path) -> None:
     pytest.importorskip("xarray", reason="needs xarray")
-    with ds.open_many("st.zip/*.ds", "time", attributes="title") as found, ds.open_many("st/*.ds", "time", attributes="title") as expected:
+    with (
+        ds.open_many("st.zip/*.ds", "time", attributes="title") as found,
+        ds.open_many("st/*.ds", "time", attributes="title") as expected,
+    ):
         assert found.identical(expected)
         copy = pickle.loads(pickle.dumps(found))
         assert copy.load().equals(expected.load())

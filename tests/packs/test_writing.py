@@ -15,7 +15,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.body import directory
-from ds_format.body.body import FileBody
+from ds_format.body.body import FileBody, OutputBody
 from ds_format.body.lock import Lock
 from ds_format.kernels.files.names import usual_temporary_name
 from ds_format.many import pack_writing
@@ -105,7 +105,7 @@ def test_other_files_and_large_ones(folder: Path) -> None:
 def test_more_members_than_a_number_of_16_bits_holds(folder: Path) -> None:
     data, n = (folder / "st/r0.ds").read_bytes(), 66_000
     with open("many.zip", "wb") as raw:
-        file = pack_writing.OutputBody.of("many.zip", os.dup(raw.fileno()))
+        file = OutputBody.of("many.zip", os.dup(raw.fileno()))
     writer = pack_writing._PackWriter(file)
     for i in range(n):
         writer.add(f"m{i}.ds", data if i % 1000 == 0 else b"ds-1.0\n{}\n")
@@ -145,9 +145,9 @@ def test_positions_and_sizes_beyond_32_bits(folder: Path) -> None:
     assert ds.read("huge.zip/r0.ds")["lat"] == 1
     found = directory.read(FileBody.open("huge.zip"))
     assert found.find("huge.bin", "").size == size and found.find("r0.ds", "").offset == start
+    place, forged = found.find("r0.ds", ""), second.replace(struct.pack("<L", crc), bytes(4))
     with pytest.raises(ds.FormatError, match="contradict"):
-        place = found.find("r0.ds", "")
-        found.data_start(place, second.replace(struct.pack("<L", crc), bytes(4)), "")
+        found.data_start(place, forged, "")
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ from ...base import error_text
 from ...base.dtypes import PACKED, TYPES
 from ...base.text import escape, on_one_line, unescape
 from ...body import MEMBER_MARK, Location, path_text
-from ...body.locating import pack_members
 from ...drivers.base import Source
 from ...drivers.ds import header as ds_header
 from ...errors import DsError
@@ -113,7 +112,7 @@ def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
-    members = pack_members(path) if format is None else None
+    members = drivers.pack_members(path) if format is None else None
     if members is not None:
         n, size = len(members), drivers.size_of(path)
         return {"path": path, "driver": "zip", "format": f"ZIP, {n} files", "size": size, "members": n}
@@ -128,7 +127,7 @@ def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     if name in CONTAINERS:
         from . import container_facts
 
-        facts, is_dataset = container_facts.FORMATS[name](path)
+        facts, is_dataset = container_facts.FORMATS[name](path_text(path))
         found.update(facts)
         if not is_dataset:
             return found

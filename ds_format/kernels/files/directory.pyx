@@ -5,7 +5,7 @@ Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4.
 
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 
 from ..common.words cimport LITTLE_HOST, load_u64
@@ -107,8 +107,8 @@ cdef void _fill(const uint8_t* entry, int64_t* row) noexcept nogil:
 
 cdef Py_ssize_t _parse(const uint8_t* data, Py_ssize_t size, int64_t* rows, Py_ssize_t n) noexcept nogil:
     """Fill a row for each entry. Return the number of bytes of all entries, or -1 if one is not complete."""
-    cdef Py_ssize_t i, at = 0, end
-    for i in range(n):
+    cdef Py_ssize_t at = 0, end
+    for _ in range(n):
         if size - at < ENTRY_SIZE or memcmp(data + at, b"PK\x01\x02", 4) != 0:
             return -1
         end = at + ENTRY_SIZE + _u16(data + at + 28) + _u16(data + at + 30) + _u16(data + at + 32)
