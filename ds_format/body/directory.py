@@ -49,7 +49,7 @@ _DIFFERENCES = {
 }
 
 
-class Place(NamedTuple):
+class MemberPlace(NamedTuple):
     """Where a member is."""
 
     number: int
@@ -91,7 +91,7 @@ class Directory:
         self.rows = rows
         self.numbers = numbers
 
-    def find(self, member: str, path: str) -> Place:
+    def find(self, member: str, path: str) -> MemberPlace:
         """Return where a member is; `path` is for messages.
 
         Raises
@@ -107,9 +107,9 @@ class Directory:
         _, offset, size, crc, limit, fault = self.rows[i].tolist()
         if fault:
             self._refuse(i, path)
-        return Place(i, offset, size, crc, limit)
+        return MemberPlace(i, offset, size, crc, limit)
 
-    def data_start(self, place: Place, data: bytes, path: str) -> int:
+    def data_start(self, place: MemberPlace, data: bytes, path: str) -> int:
         """Return where the data of a member begin, in bytes that begin with its local header; `path` is for messages.
 
         Raises

@@ -27,7 +27,7 @@ from ..kernels.files.member import is_regular, read_member
 from ..kernels.files.names import signed
 from . import MEMBER_MARK, open_file
 from .body import GAP_SIZE, Body, FileBody, open_body, pread
-from .directory import HEADER_SPARE, TAIL, Directory, Place, read
+from .directory import HEADER_SPARE, TAIL, Directory, MemberPlace, read
 from .remote.addresses import RemoteAddress
 from .remote.fetching import Fetcher, HeldBody, RemoteBody, RemoteWatch, remote_stamp
 from .remote.stores import FileRecord, Store, repeated
@@ -39,7 +39,7 @@ RECENT = 20_000_000
 """A pack that was changed at most this many ns ago is not remembered: several steps of the clock of file systems."""
 
 
-class Member(RemoteAddress):
+class PackMember(RemoteAddress):
     """A member of a pack.
 
     Attributes
@@ -80,7 +80,7 @@ class Member(RemoteAddress):
         """The name in the pack."""
         return self.member
 
-    def at(self, location: str) -> Member:
+    def at(self, location: str) -> PackMember:
         """Return another member of the pack."""
         top = self.name[: len(self.name) - len(self.member)]
         member = location.lstrip("/")
@@ -140,12 +140,12 @@ def _records(directory: Directory, top: str, recursive: bool) -> Iterable[FileRe
             yield FileRecord(name[len(top) :], sizes[i], f"{crcs[i]:08x}")
 
 
-def _header_size(member: str, place: Place, first: int) -> int:
+def _header_size(member: str, place: MemberPlace, first: int) -> int:
     """Return how many bytes to read from the local header on, to have as many of the data as requested."""
     return min(place.limit - place.offset, 30 + len(member.encode()) + HEADER_SPARE + min(place.size, first))
 
 
-class LocalMember(Member):
+class LocalMember(PackMember):
     """A member of a pack on this machine. As a path it is what the user gave."""
 
     __slots__ = ()
@@ -363,7 +363,7 @@ class _FarPacks:
 _far = _FarPacks()
 
 
-class FarMember(Member):
+class FarMember(PackMember):
     """A member of a pack that is elsewhere, or a file in a folder of this name.
 
     The directory is requested once, and then each member by one request.
@@ -465,7 +465,7 @@ def member_of(path: str, known: dict[str, bool] | None = None) -> LocalMember | 
 
 def far_member_of(address: Any) -> Any:
     """Return the member of a pack that an address may name; other addresses are returned unchanged."""
-    if not isinstance(address, RemoteAddress) or isinstance(address, Member):
+    if not isinstance(address, RemoteAddress) or isinstance(address, PackMember):
         return address
     at = address.location.find(MEMBER_MARK)
     if at < 0:
