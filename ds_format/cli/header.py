@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .. import drivers
 from ..base.text import escape
 from . import lookup
 from .arguments import TYPE_NAMES, Command, Option, Request, names
@@ -24,7 +23,7 @@ def list_variables(request: Request) -> Iterator[Any]:
     attributes = request.get("a", [])
     is_long = request.flag("l")
     finder = Finder(path, request)
-    if (members := drivers.pack_members(path)) is not None:
+    if path.endswith(".zip") and (members := lookup.members(path)) is not None:
         yield from finder.find(patterns, members, "file") if patterns else members
         return
     entries = lookup.read(path).variables

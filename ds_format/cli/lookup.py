@@ -44,6 +44,13 @@ def read(path: Location) -> HeaderFacts:
     return from_metadata(drivers.meta(path))
 
 
+def members(path: Location) -> list[str] | None:
+    """Return the names of the files in a pack; None for other files."""
+    from ..body.locating import pack_members
+
+    return pack_members(path)
+
+
 def from_metadata(meta: Metadata) -> HeaderFacts:
     """Return the same as `read` from the metadata of a file."""
     found = {unescape(key): dict(entry) for key, entry in meta.items() if key != "."}

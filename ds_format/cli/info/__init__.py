@@ -112,8 +112,7 @@ def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
-    members = drivers.pack_members(path) if format is None else None
-    if members is not None:
+    if format is None and path_text(path).endswith(".zip") and (members := lookup.members(path)) is not None:
         n, size = len(members), drivers.size_of(path)
         return {"path": path, "driver": "zip", "format": f"ZIP, {n} files", "size": size, "members": n}
     known = drivers.find_existing(path) if format is None else drivers.of_format(format)
