@@ -174,7 +174,7 @@ def test_readers_see_a_whole_pack_while_members_are_added(folder: Path) -> None:
     with process(ADDS, 0, "st/r0.ds") as started:
         line_of(started)
         before = 0
-        for _ in range(200):
+        for _ in range(40):
             n = len(ds.read_many("grow.zip/*.ds", "lat"))
             assert n >= before and len(contents("grow.zip")) >= n
             before = n
