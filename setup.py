@@ -14,7 +14,7 @@ from setuptools.command.build_ext import build_ext
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
 # Elsewhere `portable` does their work, or nobody.
-POSIX_ONLY = {"batch", "document_fetch", "files", "ranges", "slabs"}
+POSIX_ONLY = {"batch", "document_fetch", "files", "member", "ranges", "slabs"}
 # Of the platform that is compiled for, which is another one when cross-compiling. Newer NumPys require this processor.
 MARCH = os.environ.get("DS_FORMAT_MARCH", "x86-64-v2" if sysconfig.get_platform() == "linux-x86_64" else "")
 # The oldest NumPy that a kernel can be imported with. It is compiled with the headers of a newer one.

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .many.converting.running import Conversion as Conversion, convert_many as convert_many
     from .many.folders import index as index, readdir as readdir
     from .many.merging import merge_files as merge_files
+    from .many.pack_writing import pack as pack
     from .many.querying import dataset as dataset, sql as sql
     from .many.ragged import merge_ragged as merge_ragged
     from .many.reading import read_many as read_many
@@ -115,6 +116,7 @@ _MODULES = {
     "many.converting.running": "Conversion convert_many",
     "many.folders": "index readdir",
     "many.merging": "merge_files",
+    "many.pack_writing": "pack",
     "many.querying": "dataset sql",
     "many.ragged": "merge_ragged",
     "many.reading": "read_many",

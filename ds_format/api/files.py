@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
 from ..base.text import keys_of, on_one_line
-from ..body import path_text
+from ..body import MEMBER_MARK, path_text
 from ..datasets import META, Dataset, checked
 from ..errors import UnsupportedError, explained
 
@@ -139,7 +139,8 @@ def read(
     >>> ds.read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
-    if type(filename) is not str or "://" in filename or storage_options is not None or store is not None:
+    is_plain = type(filename) is str and "://" not in filename and MEMBER_MARK not in filename
+    if not is_plain or storage_options is not None or store is not None:
         filename = drivers.located(filename, storage_options, store)
     known = None if format is None else drivers.of_format(format)
     body = None

@@ -1,6 +1,8 @@
 """Access to the bytes of files. Every format reads and writes through this package.
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
+directory    the members of a pack, a ZIP archive of files
+packs        addresses of these members, here or elsewhere
 locating     the location of a file that a user names, a path or an address; requests ahead, for many of them
 mapped       a file that is mapped into memory
 named        bytes of another body under a name of its own, perhaps with a checksum
@@ -31,6 +33,8 @@ path_text = os.fsdecode
 """Returns a path (str, bytes or PathLike) as text."""
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
 """Error numbers for paths that are not files; the last one is for sockets."""
+MEMBER_MARK = ".zip/"
+"""The end of the name of a pack, in the path of one of its members."""
 
 
 class Address(os.PathLike[str]):
@@ -47,6 +51,8 @@ class Address(os.PathLike[str]):
     """Suffix of the file, in lower case and with its dot; empty if there is none."""
     is_picklable: bool = True
     """Whether another process can use it."""
+    is_near: bool = False
+    """Whether it is on this machine, so that reading it is not a request."""
 
     def __fspath__(self) -> str:
         return self.name
@@ -74,6 +80,14 @@ class Address(os.PathLike[str]):
         FileNotFoundError, PermissionError, OSError
             If it cannot be read; the message names the address and the range of bytes.
         """
+
+    def absolute(self) -> Address:
+        """Return an address that any working directory can resolve."""
+        return self
+
+    def whole(self, limit: int) -> bytearray | None:
+        """Return the bytes of a small file if that is faster than to open it: at most `limit`; otherwise None."""
+        return None
 
     def keep(self, body: Any) -> None:
         """Let the next `open` return a body that is open already, or with None a new one."""
@@ -124,7 +138,7 @@ Location = str | Address
 
 def absolute(path: Any) -> Any:
     """Return a path that any working directory can resolve, as text; an address is one already."""
-    return path if isinstance(path, Address) else os.path.abspath(path_text(path))
+    return path.absolute() if isinstance(path, Address) else os.path.abspath(path_text(path))
 
 
 def size_of(path: str) -> int:

@@ -10,10 +10,10 @@ import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from . import Address, Location
+from . import MEMBER_MARK, Address, Location, path_text
 from .body import FIRST_SIZE, Body
 from .stamp import Stamp
 
@@ -49,12 +49,37 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     if storage_options is None and store is None:
         if type(path) is str:
             if "://" not in path:
-                return path
-        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
+                return member_or_path(path)
+        elif isinstance(path, Address):
             return path
+        elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
+            return member_or_path(path)
     from .remote.addresses import address_of
 
-    return address_of(path, storage_options, store)
+    address = address_of(path, storage_options, store)
+    if not isinstance(address, Address):
+        return member_or_path(address)
+    if MEMBER_MARK not in address.name:
+        return address
+    from .packs import far_member_of
+
+    return far_member_of(address)
+
+
+def member_or_path(path: Any, known: dict[str, bool] | None = None) -> Any:
+    """Return the member of a local pack that a path names, or the path; `known` as for `packs.member_of`."""
+    name = path if type(path) is str else path_text(path)
+    if MEMBER_MARK not in name:
+        return path
+    return _members()(name, known) or path
+
+
+@functools.cache
+def _members() -> Callable[[str, dict[str, bool] | None], Any]:
+    """Return `packs.member_of`, imported once: an import statement takes time at each execution."""
+    from .packs import member_of
+
+    return member_of
 
 
 def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:
@@ -79,9 +104,9 @@ def arriving(paths: Iterable[L]) -> Iterator[L]:
     left, ahead = itertools.tee(paths)
     bodies: Iterator[Body | Exception] | None = None
     for path in left:
-        if isinstance(path, Address):
+        if isinstance(path, Address) and not path.is_near:
             if bodies is None:
-                bodies = first_bytes(path for path in ahead if isinstance(path, Address))
+                bodies = first_bytes(path for path in ahead if isinstance(path, Address) and not path.is_near)
             body = next(bodies)
             if not isinstance(body, Exception):
                 path.keep(body)
@@ -104,3 +129,18 @@ def version_number(stamp: Stamp | None) -> int:
     """Return a hash of the version of a file that is elsewhere, an int64; 0 if the version is not known."""
     version = b"" if stamp is None else stamp.digest
     return int.from_bytes(hashlib.blake2b(version, digest_size=8).digest(), "little", signed=True) if version else 0
+
+
+def pack_members(path: Location) -> list[str] | None:
+    """Return the names of the members of a local pack; None for any other path, and for stores of documents.
+
+    Raises
+    ------
+    OSError, DsError
+        If the pack cannot be read, or is damaged.
+    """
+    if not isinstance(path, str) or not path.endswith(MEMBER_MARK[:-1]) or not os.path.isfile(path):
+        return None
+    from .packs import names_in
+
+    return names_in(os.path.abspath(path))

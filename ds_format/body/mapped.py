@@ -43,7 +43,9 @@ def open_mapped(path: Any) -> Body:
 
 
 def _map(file: Body, access: int) -> MappedBody:
-    data = mmap.mmap(file.fd or 0, file.size, access=access) if file.size else b""
-    body = MappedBody(file.name, memoryview(data), lends=access == mmap.ACCESS_COPY)
+    skipped = file.start % mmap.ALLOCATIONGRANULARITY  # a member of a pack begins anywhere in the file
+    size, start = file.size + skipped, file.start - skipped
+    data = mmap.mmap(file.fd or 0, size, access=access, offset=start) if file.size else b""
+    body = MappedBody(file.name, memoryview(data)[skipped:], lends=access == mmap.ACCESS_COPY)
     body.watch = file.watch if access == mmap.ACCESS_COPY else Watch()
     return body

@@ -55,7 +55,9 @@ COMMANDS = {
         "Join files along a dimension.", writes=True, group=CONVERT, reads_parts=True, writes_times=True
     ),
     "meta": CommandRow("Print the metadata of a file or of a variable."),
-    "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS, is_local=True),
+    "pack": CommandRow(
+        "Pack files, or a store of documents, into an archive.", writes=True, group=RECORDS, is_local=True
+    ),
     "plot": CommandRow("Plot a variable in the terminal or into a picture.", writes=True, reads_parts=True),
     "records": CommandRow("Print, copy and change samples or documents.", writes=True, group=RECORDS),
     "reindex": CommandRow("Rebuild the index of samples or documents.", writes=True, group=RECORDS, is_local=True),

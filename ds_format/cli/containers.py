@@ -7,21 +7,31 @@ from typing import Any
 
 from .. import binpickle, drivers
 from ..errors import DriverError, FormatError
+from ..many.pack_writing import pack as pack_files
 from ..zds import archiving
 from . import pst
-from .arguments import Command, Option, Request, choice, integer
+from .arguments import ArgumentError, Command, Option, Request, choice, integer
 
 
 def pack(request: Request) -> Iterable[Any]:
-    """Pack a store; there is nothing to print.
+    """Pack files, or a store of documents; there is nothing to print.
 
     Raises
     ------
     DsError, OSError
-        If FOLDER is not a store, or cannot be packed.
+        If an input cannot be read, or the archive cannot be written.
     """
-    folder, archive = request.exactly("FOLDER", "ARCHIVE")
-    archiving.pack(folder, archive, compression=request.get("compression", "store"), progress=request.progress)
+    first, *others, archive = request.names("INPUT... ARCHIVE")
+    append, compression = request.flag("append"), request.get("compression")
+    format = None if others else drivers.of_folder(first)
+    if (format is not None and format.name == "zds") or not (others or archive.endswith(".zip")):
+        if append:
+            raise ArgumentError("--append: a store is packed as a whole")
+        archiving.pack(first, archive, compression=compression or "store", progress=request.progress)
+        return ()
+    if compression == "deflate":
+        raise ArgumentError("compression: members of a pack are stored, so that they are read in place")
+    pack_files([first, *others], archive, append=append, progress=request.progress)
     return ()
 
 
@@ -117,19 +127,28 @@ def _where(entry: Any) -> str:
 
 COMMANDS = {
     "pack": Command(
-        usage=("ds pack [OPTIONS] [--] FOLDER ARCHIVE",),
-        about="Packs a ZDS store into a ZIP archive. By default documents are stored without compression, so that "
-        "access is as fast as in the folder. An existing archive is replaced atomically.",
-        arguments=(("FOLDER", "The store."), ("ARCHIVE", "The archive to write (.zds).")),
+        usage=("ds pack [OPTIONS] [--] INPUT... ARCHIVE", "ds pack [OPTIONS] [--] FOLDER ARCHIVE"),
+        about="Packs files into one ZIP archive, byte for byte, without compression. All commands read its files by "
+        "names and patterns, as if it were a folder: reports.zip/st001.ds. Files keep their folders relative to the "
+        "given folder, or to the part of a pattern before its first wildcard. A ZDS store is packed by its folder. An "
+        "existing archive is replaced atomically.",
+        arguments=(
+            ("INPUT", "A file, a folder, or a pattern in quotes with *, ?, [...] and ** for any folders."),
+            ("FOLDER", "A ZDS store."),
+            ("ARCHIVE", "The archive to write (.zip; .zds for a store)."),
+        ),
         options=(
+            Option("append", "Keep the files of an existing archive, and add others. Not for stores."),
             Option(
                 "compression",
-                "store (the default), or deflate for archives that are only read sequentially.",
+                "Compression of a store: store (the default), or deflate for archives that are only read sequentially.",
                 "store | deflate",
                 choice("store", "deflate"),
             ),
         ),
         examples=(
+            ("Pack files:", "ds pack 'st/*.ds' reports.zip"),
+            ("Add files:", "ds pack --append new.ds reports.zip"),
             ("Pack a store:", "ds pack weather weather.zds"),
             ("Pack and compress:", "ds pack weather small.zds compression: deflate"),
         ),

@@ -22,8 +22,11 @@ def list_variables(request: Request) -> Iterator[Any]:
     *patterns, path = request.names("[VAR]... INPUT")
     attributes = request.get("a", [])
     is_long = request.flag("l")
-    entries = lookup.read(path).variables
     finder = Finder(path, request)
+    if path.endswith(".zip") and (members := lookup.members(path)) is not None:
+        yield from finder.find(patterns, members, "file") if patterns else members
+        return
+    entries = lookup.read(path).variables
     listed = list(entries)
     if patterns:
         listed = finder.find(patterns, listed, "variable")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .. import drivers
 from ..base import modes
 from ..base.text import hint, unescape
+from ..body import Location
 from ..drivers.base import Metadata
 from ..errors import MissingError
 from .arguments import ArgumentError, Request
@@ -29,7 +30,7 @@ class HeaderFacts(NamedTuple):
     """Metadata of each variable by its unescaped name, sorted."""
 
 
-def read(path: str) -> HeaderFacts:
+def read(path: Location) -> HeaderFacts:
     """Return attributes and variables from the header of a file.
 
     Each variable has `.type` (None: unknown), `.size` (None: no data) and `.dims`. Dimensions without a name in the
@@ -41,6 +42,13 @@ def read(path: str) -> HeaderFacts:
         If the file cannot be read.
     """
     return from_metadata(drivers.meta(path))
+
+
+def members(path: Location) -> list[str] | None:
+    """Return the names of the files in a pack; None for other files."""
+    from ..body.locating import pack_members
+
+    return pack_members(path)
 
 
 def from_metadata(meta: Metadata) -> HeaderFacts:
@@ -77,7 +85,7 @@ def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:
     return found
 
 
-def sizes_in(path: str) -> dict[str, int | None]:
+def sizes_in(path: Location) -> dict[str, int | None]:
     """Return the size of each dimension of a file; see `sizes` and `read`."""
     return sizes(read(path).variables.values())
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from .. import drivers, timeaxis
 from ..base.text import escape, hint
+from ..body import Location
 from ..datasets import META, attrs
 from ..errors import DsError, UnsupportedError
 from ..kernels.files.names import exists
 from ..many.merging import merge_files
+from ..many.patterns import with_members
 from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset
 from . import lookup, pst
@@ -29,7 +31,8 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written, or the files are incompatible.
     """
-    pattern, *inputs, output = request.names("DIM [INPUT]... OUTPUT")
+    pattern, *words, output = request.names("DIM [INPUT]... OUTPUT")
+    inputs = with_members(words)
     if not inputs and exists(output):
         raise ArgumentError(
             f"{output}: there are no inputs, and this existing file would be replaced by an empty dataset"
@@ -57,7 +60,7 @@ def run(request: Request) -> Iterable[Any]:
     return ()
 
 
-def _dimension(pattern: str, inputs: Sequence[str], new: str | None, *, fixed: bool) -> str:
+def _dimension(pattern: str, inputs: Sequence[Location], new: str | None, *, fixed: bool) -> str:
     """Return the dimension that a pattern matches in the inputs, or the name of a new dimension.
 
     Raises
@@ -94,7 +97,7 @@ def _check_new(dim: str, known: Iterable[str]) -> None:
         raise ArgumentError(f'dimension "{dim}" not found{meant} To create it, add `new: {pst.encode([dim], False)}`')
 
 
-def _check_output(dim: str, inputs: Sequence[str], output: str) -> None:
+def _check_output(dim: str, inputs: Sequence[Location], output: str) -> None:
     """Raise unless an existing output is one of the inputs, or looks like an earlier merge of them."""
     if os.path.isfile(output) and not os.path.getsize(output):
         return

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import hint
-from ..body import NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
+from ..body import MEMBER_MARK, NO_FILE, Address, Location, absolute, path_text, size_of as body_size, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, UnsupportedError, explained
@@ -88,13 +88,22 @@ _MODULES = {
 """Modules whose name is not that of the format."""
 
 
-def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
-    """Do the same as `body.locating.located`, which a plain path does not load."""
-    if type(path) is str and "://" not in path and storage_options is None and store is None:
-        return path
-    from ..body.locating import located as located_anywhere
+def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None, known: Any = None) -> Any:
+    """Do the same as `body.locating.located`, which a plain path does not load; `known` as for `packs.member_of`."""
+    if storage_options is None and store is None:
+        if type(path) is str and "://" not in path:
+            return path if MEMBER_MARK not in path else _locating().member_or_path(path, known)
+        if isinstance(path, Address):
+            return path
+    return _locating().located(path, storage_options, store)
 
-    return located_anywhere(path, storage_options, store)
+
+@functools.cache
+def _locating() -> Any:
+    """Return `body.locating`, imported once: an import statement takes time at each execution."""
+    from ..body import locating
+
+    return locating
 
 
 def is_one_file(paths: Any) -> bool:
@@ -107,7 +116,8 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    found = (located(path, storage_options, store) for path in paths)
+    known: dict[str, bool] = {}  # a pack has many members
+    found = (located(path, storage_options, store, known) for path in paths)
     return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
 
 
@@ -365,9 +375,8 @@ def is_sidecar(path: str, among: Collection[str] | None = None) -> bool:
 
 def of_existing(path: Any) -> Driver:
     """Return the driver of a file to read; see `find_existing` and `load`."""
-    if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
-        return loaded
-    return load(find_existing(path))
+    suffix = path[path.rfind(".") :] if type(path) is str else path.suffix if isinstance(path, Address) else ""
+    return _loaded_by_suffix.get(suffix) or load(find_existing(path))
 
 
 def small_files_of(path: Location) -> tuple[str, SmallFiles | None]:

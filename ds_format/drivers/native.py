@@ -454,7 +454,7 @@ class NativeSource(BaseSource):
     def _known(self) -> tuple[tuple[int, bytes], ...]:
         """The bytes of a remote file that came whole with the first request: a handle needs no request then."""
         path = self._absolute
-        is_remote = isinstance(path, Address) and path.is_picklable
+        is_remote = isinstance(path, Address) and path.is_picklable and not path.is_near
         return ((0, bytes(self._memory)),) if is_remote and self.held else ()
 
     @once

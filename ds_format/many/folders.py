@@ -21,7 +21,7 @@ from ..base import modes
 from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
 from ..body import Address, Location, path_text
-from ..body.locating import L, arriving
+from ..body.locating import L, arriving, pack_members
 from ..datasets import META, Dataset
 from ..drivers.alike import DatasetStack
 from ..errors import explained
@@ -189,6 +189,8 @@ def list_files(dirname: Path | Address, recursive: bool = False) -> tuple[list[L
     if isinstance(dirname, Address):
         return _list_elsewhere(dirname, recursive)
     top = path_text(dirname)
+    if pack_members(top) is not None:
+        return _list_elsewhere(drivers.located(f"{top}/"), recursive)
     if _is_dataset(top):
         return [top], None
     known: list[str] = []

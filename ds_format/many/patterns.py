@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import drivers
-from ..body import Location, path_text
+from ..body import MEMBER_MARK, Location, path_text
 from ..errors import is_address
 from ..views.subset import Input
 
@@ -36,12 +36,15 @@ def found_files(
     if not found:
         raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
     if is_one:
-        found = _matches(found[0])
+        found = matches(found[0])
     folder = os.getcwd()
-    return [one if not isinstance(one, str) or one[:1] == os.sep else os.path.join(folder, one) for one in found]
+    return [
+        one.absolute() if not isinstance(one, str) else one if one[:1] == os.sep else os.path.join(folder, one)
+        for one in found
+    ]
 
 
-def _matches(one: Location) -> list[Location]:
+def matches(one: Location) -> list[Location]:
     """Return a file, or the sorted files that match a pattern.
 
     Raises
@@ -52,6 +55,8 @@ def _matches(one: Location) -> list[Location]:
     found: list[Location]
     if isinstance(one, str):
         one = os.path.expanduser(one)
+        one = drivers.located(one)
+    if isinstance(one, str):
         if not glob.has_magic(one) or os.path.exists(one):
             return [one]
         found = [*sorted(glob.glob(one, recursive=True))]
@@ -66,4 +71,18 @@ def _matches(one: Location) -> list[Location]:
             "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
         )
         raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
+    return found
+
+
+def with_members(words: Sequence[str]) -> list[Location]:
+    """Return paths as they are, except patterns of members of packs, which no shell replaces by their matches.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no member matches.
+    """
+    found: list[Location] = []
+    for word in words:
+        found += matches(drivers.located(word)) if MEMBER_MARK in word else [word]
     return found

@@ -71,7 +71,7 @@ class OpenFiles(Closing):
             self._close_last()
             found = self._open_one(path)
             # a file that is elsewhere is not open in this process, but has its first bytes in memory
-            held = getattr(found.source, "held", 0) or (0 if type(path) is str else FIRST_SIZE)
+            held = getattr(found.source, "held", 0) or (0 if isinstance(path, str) or path.is_near else FIRST_SIZE)
             if held and self._held + held <= MAX_HELD:
                 self._held += held
                 self._kept[path] = found
@@ -255,8 +255,8 @@ def read_pieces(
             held: Any = None
             if small is not None:
                 is_late = content is None
-                if content is None and isinstance(path, str) and os.stat(path).st_size <= small.size:
-                    content = files.read_file(path, small.size)
+                if content is None:
+                    content = _small_content(path, small.size)
                 if content is not None:
                     held = small.hold(path, content)
                 if held is not None:
@@ -281,6 +281,22 @@ def read_pieces(
             yield piece
     if row is not None:
         yield row
+
+
+def _small_content(path: Location, limit: int) -> bytearray | None:
+    """Return the bytes of a small file on this machine; None for other files."""
+    if isinstance(path, str):
+        return files.read_file(path, limit) if os.stat(path).st_size <= limit else None
+    if not path.is_near:
+        return None
+    held = path.whole(limit)
+    if held is not None:
+        return held
+    body = path.open(limit)
+    if body.is_in_memory:
+        return bytearray(body.memory)
+    path.keep(body)
+    return None
 
 
 def bytes_of(path: Location, content: Content) -> bytearray | None:

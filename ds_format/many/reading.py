@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from ..kernels.files import batch
 from ..kernels.files.names import signed
 from ..model.dataset_attributes import AttributeComparison
 from ..views.subset import Input, say_missing
+from .patterns import matches
 from .pieces import Content, Skip, bytes_of, fail, merge_pieces, no_collection, open_sources, read_pieces
 
 SMALL_SIZE = 16 * 1024
@@ -105,7 +107,7 @@ def read_many(
     Parameters
     ----------
     paths : iterable of str, bytes, PathLike or file object
-        Files of any supported formats: paths or addresses.
+        Files of any supported formats: paths or addresses. A single path can be a pattern, as for `open_many`.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     dim : str, optional
@@ -148,7 +150,10 @@ def read_many(
     >>> read_many(["day0.ds", "day1.ds", "day2.ds"], "x", dim="t")["x"]
     array([0. , 0.5, 1. ])
     """
-    names = drivers.located_each(paths, storage_options, store)
+    is_one = drivers.is_one_file(paths)
+    names = drivers.located_each([paths] if is_one else paths, storage_options, store)
+    if is_one:
+        names = matches(names[0])
     keys = None if variables is None else list(keys_of(variables))
     with no_collection():
         found = contents(names, threads)
@@ -212,7 +217,8 @@ def batches(paths: Sequence[Location], threads: int | None) -> Iterator[Batch]:
     """
     local = [path for path in paths if isinstance(path, str)]
     if len(local) < len(paths):
-        yield from _batches_elsewhere(paths)
+        for pack, some in itertools.groupby(paths, _pack_of):
+            yield from (_batches_elsewhere if pack is None else _batches_of_members)([*some])
         return
     names = [local[i : i + BATCH] for i in range(0, len(local), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
@@ -236,6 +242,23 @@ def _read_batch(paths: Sequence[str]) -> Batch:
     read = batch.read_files(some, SMALL_SIZE)
     by_path: dict[str, Content] = dict(zip(some, read, strict=True))
     return Batch(paths, [by_path.get(path) for path in paths], read)
+
+
+def _pack_of(path: Location) -> Any:
+    """Return the local pack that has a file; None for other files."""
+    return getattr(path, "pack", None) if not isinstance(path, str) and path.is_near else None
+
+
+def _batches_of_members(paths: Sequence[Any]) -> Iterator[Batch]:
+    """Iterate over batches of members of one local pack."""
+    from ..body.packs import read_members
+
+    buffer = bytearray()
+    for i in range(0, len(paths), BATCH // 2):
+        some = paths[i : i + BATCH // 2]
+        found, rows = read_members(some, SMALL_SIZE, buffer)
+        known = [content if path.suffix in SMALL_SUFFIXES else None for path, content in zip(some, found, strict=True)]
+        yield Batch(some, known, batch.read_files([], SMALL_SIZE), rows)
 
 
 def _batches_elsewhere(paths: Sequence[Location]) -> Iterator[Batch]:

@@ -62,6 +62,10 @@ class RemoteAddress(Address):
             If they cannot be listed.
         """
 
+    def is_known(self) -> bool:
+        """Return whether there is a file of this name, if that takes no request."""
+        return False
+
     def sibling(self, ending: str) -> RemoteAddress:
         """Return the address of an accompanying file; see `Address`."""
         return self.at(self.location + ending)

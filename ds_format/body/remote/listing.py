@@ -78,9 +78,11 @@ def divided(found: Sequence[ListedFile], names: Collection[str]) -> tuple[list[L
     return folders, [one for one in found if not one.path.startswith(inside)]
 
 
-def _listed(address: RemoteAddress, *, recursive: bool) -> list[ListedFile]:
+def _listed(address: RemoteAddress, *, recursive: bool, parts: Sequence[str] | None = None) -> list[ListedFile]:
     found = repeated(lambda: sorted(address.listed(recursive=recursive)), address.name, "list of files")
     top = address.location if address.location.endswith("/") else f"{address.location}/"
+    if parts is not None:
+        found = [one for one in found if _fits(one.path.split("/"), parts)]
     return [ListedFile(address.at(top + path), path, remote_stamp(size, version)) for path, size, version in found]
 
 
@@ -91,11 +93,12 @@ def files_matching(pattern: Address) -> list[ListedFile]:
         return files_below(pattern)
     start = pattern.location.rfind("/", 0, first) + 1
     parts = pattern.location[start:].split("/")
-    found = _listed(pattern.at(pattern.location[:start]), recursive=len(parts) > 1 or parts[0] == "**")
-    return [one for one in found if _fits(one.path.split("/"), parts)]
+    return _listed(pattern.at(pattern.location[:start]), recursive=len(parts) > 1 or parts[0] == "**", parts=parts)
 
 
 def _first_wildcard(address: RemoteAddress) -> int | None:
+    if address.is_known():  # its name has the characters of a pattern
+        return None
     host = re.match(r"https?://[^/]*", address.location, re.IGNORECASE)
     found = re.compile(r"[*?[]").search(address.location, host.end() if host else 0)
     return None if found is None else found.start()

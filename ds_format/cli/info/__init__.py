@@ -12,13 +12,14 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import drivers
 from ...base import error_text
 from ...base.dtypes import PACKED, TYPES
 from ...base.text import escape, on_one_line, unescape
+from ...body import MEMBER_MARK, Location, path_text
 from ...drivers.base import Source
 from ...drivers.ds import header as ds_header
 from ...errors import DsError
@@ -45,7 +46,11 @@ def info(request: Request) -> Iterator[Any]:
     DsError, OSError
         If a file cannot be read; if there are several files, at the end.
     """
-    paths = request.names("FILE...")
+    paths: Sequence[Location] = request.names("FILE...")
+    if any(MEMBER_MARK in path for path in request.names("FILE...")):
+        from ...many.patterns import with_members
+
+        paths = with_members(request.names("FILE..."))
     as_json, format = request.flag("j"), request.get("format")
     failed = 0
     for i, path in enumerate(paths):
@@ -58,7 +63,7 @@ def info(request: Request) -> Iterator[Any]:
             message = error_text.describe_with_hint(error)
             _say(message)
             if as_json:
-                yield {"path": path, "error": message}
+                yield {"path": path_text(path), "error": message}
             continue
         if as_json:
             yield {**found, "object": found["object"].as_json()} if "object" in found else found
@@ -82,13 +87,13 @@ def _say(message: str) -> None:
         print(on_one_line(f"ds info: {message}"), file=sys.stderr)
 
 
-def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
+def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     """Return facts about a file.
 
     Parameters
     ----------
-    path : str
-        The file, or the folder of a store.
+    path : str or Address
+        The file, the folder of a store, or a pack, of which only the number of `members` is returned.
     format : str, optional
         Its format; see `ds_format.read`.
 
@@ -107,9 +112,12 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
+    if format is None and path_text(path).endswith(".zip") and (members := lookup.members(path)) is not None:
+        n, size = len(members), drivers.size_of(path)
+        return {"path": path, "driver": "zip", "format": f"ZIP, {n} files", "size": size, "members": n}
     known = drivers.find_existing(path) if format is None else drivers.of_format(format)
     name = known.name
-    found: dict[str, Any] = {"path": path, "driver": name}
+    found: dict[str, Any] = {"path": path_text(path), "driver": name}
     if name == "ds":
         found["format"], meta, errors = _of_ds(drivers.located(path))
         return {**found, "size": drivers.size_of(path), **_dataset(meta, errors)}
@@ -118,7 +126,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     if name in CONTAINERS:
         from . import container_facts
 
-        facts, is_dataset = container_facts.FORMATS[name](path)
+        facts, is_dataset = container_facts.FORMATS[name](path_text(path))
         found.update(facts)
         if not is_dataset:
             return found

@@ -187,7 +187,7 @@ class DsSource(BaseSource):
 
     def _known(self, var: VarHeader) -> tuple[tuple[int, bytes], ...]:
         """Return the bytes of a variable of a remote file that came with the header: a handle needs no request then."""
-        if not isinstance(self.where, Address):
+        if not isinstance(self.where, Address) or self.where.is_near:
             return ()
         offset, size = span_of(var, self.body.size)
         start = self.header.body + offset

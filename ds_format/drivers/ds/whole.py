@@ -57,6 +57,9 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         As for `packing.is_unpacked_by`.
     """
     if type(path) is not str and isinstance(path, Address):
+        held = path.whole(WHOLE_SIZE)
+        if held is not None:
+            return loads(path, held, keys, full, strings, unpack, keys is None)
         return read_body(open_body(path), keys, full, strings, unpack)
     opened = files.read_or_open(path, WHOLE_SIZE, FIRST_SIZE)
     if isinstance(opened, bytearray):

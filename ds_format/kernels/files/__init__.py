@@ -3,8 +3,10 @@
 files      files in one call: whole ones, or the first bytes
 batch      many small files in one call
 ranges     ranges of open files: read, written, copied, reserved
+directory  the directory of a ZIP archive, and the headers of its members
+member     a small member of a known ZIP archive in one call
 names      checks of paths, which raise errors other than a missing file; temporary names
-portable   the functions of `files`, `batch` and `ranges` for other operating systems
+portable   the functions of `files`, `batch`, `member` and `ranges` for other operating systems
 
 Declaration: `system` (paths and errors).
 """
@@ -15,5 +17,6 @@ if os.name != "posix":  # on POSIX, each module is imported on first use
     from . import (
         portable as batch,  # noqa: F401
         portable as files,  # noqa: F401
+        portable as member,  # noqa: F401
         portable as ranges,  # noqa: F401
     )

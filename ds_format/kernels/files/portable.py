@@ -250,3 +250,13 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
             break
         done += write_at(target, target_offset + done, memoryview(piece)[:n])
     return done
+
+
+def read_member(path: Any, stamp: Any, directory: Any, rows: Any, i: int, limit: int) -> bytearray | None:
+    """Return None: the caller then reads the member by several calls."""
+    return None
+
+
+def is_regular(path: Any) -> bool:
+    """Return whether a path is a regular file, or a link to one."""
+    return os.path.isfile(path)

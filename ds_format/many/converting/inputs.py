@@ -22,7 +22,7 @@ from ... import drivers
 from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
 from ...body import Address, Location, path_text
-from ...body.locating import arriving, first_bytes, version_number
+from ...body.locating import arriving, first_bytes, pack_members, version_number
 from ...body.stamp import Stamp
 from ...errors import DriverError, MissingError, UnsupportedError, links_of
 from ...kernels.files.names import is_folder
@@ -82,6 +82,8 @@ def find_inputs(words: Iterable[Location], outdir: str | None) -> InputFiles:
     walk = _Walk(outdir)
     found: dict[tuple[Location, str], InputFile] = {}
     for word in words:
+        if pack_members(word) is not None:
+            word = drivers.located(f"{word}/")
         for one in _named(word, walk) if isinstance(word, str) else _elsewhere(word, walk):
             where = one.address or os.path.normpath(one.path)
             found.setdefault((where, one.relative_path), one)
@@ -96,7 +98,11 @@ def selects_many(word: Location) -> bool:
         from ...body.remote.listing import has_wildcard
 
         return _is_folder(word) or has_wildcard(word)
-    return _has_wildcard(word) or (os.path.isdir(word) and drivers.of_folder(word) is None)
+    return (
+        _has_wildcard(word)
+        or (os.path.isdir(word) and drivers.of_folder(word) is None)
+        or pack_members(word) is not None
+    )
 
 
 def _has_wildcard(word: str) -> bool:

@@ -410,7 +410,7 @@ class ConversionRun:
                 self._records[i] = Conversion(item.input, item.output, FAILED, item.cause)
                 continue
             is_elsewhere = self._settings.place is not None
-            source = item.address or self._absolute(item.input)
+            source = self._absolute(item.input) if item.address is None else item.address.absolute()
             target = item.output if is_elsewhere else self._absolute(item.output)
             before = done.get(item.relative_path)
             size = before.output_size if before is not None else 0
