@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import gc
 import os
+import stat
 import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -255,7 +257,7 @@ def read_pieces(
             held: Any = None
             if small is not None:
                 is_late = content is None
-                if content is None and isinstance(path, str) and os.stat(path).st_size <= small.size:
+                if content is None and isinstance(path, str) and _is_small(os.stat(path), small):
                     content = files.read_file(path, small.size)
                 if content is not None:
                     held = small.hold(path, content)
@@ -283,10 +285,14 @@ def read_pieces(
         yield row
 
 
+def _is_small(status: os.stat_result, small: SmallFiles) -> bool:
+    return status.st_size <= small.size and not stat.S_ISDIR(status.st_mode)
+
+
 def bytes_of(path: Location, content: Content) -> bytearray | None:
     """Return the bytes of a file, or None if it has to be read separately; raise the error if it cannot be read."""
-    if content is None or isinstance(content, bytearray):
-        return content
+    if content is None or content == errno.EISDIR or isinstance(content, bytearray):
+        return content if isinstance(content, bytearray) else None  # a folder may be a dataset
     raise OSError(content, os.strerror(content), path_text(path)) if isinstance(content, int) else content
 
 
