@@ -74,7 +74,7 @@ COMMANDS = {
         options=(
             Option(
                 "duplicates",
-                "What happens if the coordinate DIM has a value already: error (the default), or last: the new record "
+                "For values that the coordinate DIM has already. error (the default) names them. last: the new record "
                 "replaces the old one, and is at the end.",
                 "error | last",
                 choice("error", "last"),
@@ -85,9 +85,9 @@ COMMANDS = {
             *STORED,
         ),
         examples=(
-            ("Append the report of an hour:", "ds append time all.ds hour.ds"),
-            ("Start a series, or append to it:", "ds append --series time all.ds hour.ds"),
-            ("Replace records of the same time:", "ds append time all.ds corrected.ds duplicates: last"),
+            ("Append a month:", "ds append time winter.ds january.ds"),
+            ("Start a series, or append to it:", "ds append --series time all.ds january.ds"),
+            ("Replace records of the same time:", "ds append time a.ds january.ds duplicates: last"),
         ),
         run=append,
     ),
@@ -97,7 +97,10 @@ COMMANDS = {
         "file from then on. A ds file is left as it is.",
         arguments=(("SERIES", "A folder that `ds append --series` made."),),
         options=WAIT,
-        examples=(("Make a file of a series:", "ds compact all.ds"),),
+        examples=(
+            ("Make a file of a series:", "ds compact a.ds"),
+            ("Flush it to the disk:", "ds compact --durable a.ds"),
+        ),
         run=compact,
     ),
 }

@@ -13,7 +13,7 @@ from .. import drivers
 from ..base.progress import Progress
 from ..body import Address, path_text
 from ..body.lock import Lock
-from ..body.target import place_folder
+from ..body.target import naming, place_folder
 from ..body.temporary import WorkFolder
 from ..drivers.ds.series import listed
 from ..errors import BusyError, UnsupportedError, explained
@@ -61,7 +61,7 @@ def append(
         Name of a dimension of the new data. Variables without it are taken from the first dataset that has them, with a
         `DsWarning` if they differ.
     duplicates : {"error", "last"}
-        What happens if the coordinate `dim` has a value already: an error names it, or the new record replaces the old
+        If the coordinate `dim` has a value already: an error names it, or the new record replaces the old
         one. The old record is removed, and the new one is at the end.
     series : bool
         Start a series if the file does not exist, or make one of an existing ds file.
@@ -178,7 +178,8 @@ def _locked(path: str, timeout: float) -> Iterator[None]:
     end, pause = time.monotonic() + timeout, 0.001
     while True:
         try:
-            lock = Lock(os.path.join(folder or ".", f".{name}.lock"), path)
+            with naming(path):
+                lock = Lock(os.path.join(folder or ".", f".{name}.lock"), path)
         except BusyError:
             if time.monotonic() >= end:
                 raise
@@ -189,4 +190,5 @@ def _locked(path: str, timeout: float) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release(remove=True)
+        with contextlib.suppress(OSError):  # the lock falls with its descriptor
+            lock.release(remove=True)

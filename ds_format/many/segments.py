@@ -183,7 +183,7 @@ def _check_whole(one: Segment) -> None:
 
 
 def _remove(paths: Sequence[str]) -> None:
-    """Remove files that do not count; what remains is removed by the next append."""
+    """Remove files that do not count. The next append removes the others."""
     for path in paths:
         with contextlib.suppress(OSError):
             os.unlink(path)
@@ -217,6 +217,8 @@ def _compact_last(path: str, durable: bool) -> None:
         wider = os.path.join(path, segment_name(segments[start].first, segments[-1].last))
         join(path, segments[start:], wider, durable=durable)
         _remove([one.path for one in segments[start:]])
+        if durable:
+            files.sync_folder(wider)
 
 
 def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool = False) -> None:

@@ -26,7 +26,7 @@ from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
 TEXT = "a\x1b[31m\n\x9b \u202e Ž\u2028"
-SILENT = {"merge", "pack", "plot", "rename", "rename_dim", "rm", "select", "set", "unpack"}
+SILENT = {"append", "compact", "merge", "pack", "plot", "rename", "rename_dim", "rm", "select", "set", "unpack"}
 """They write files, or draw."""
 SILENT_TOOLS = {"delete", "export", "import", "merge", "put", "sample", "shuffle", "split"}
 

@@ -45,7 +45,7 @@ SEGMENT = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.ds")
 
 
 class Marker(NamedTuple):
-    """What the marker of a series says."""
+    """Content of the marker of a series."""
 
     dim: str
     """Dimension along which segments are joined."""
@@ -78,7 +78,7 @@ def is_series(path: str) -> bool:
 
 
 def read_marker(path: str) -> Marker:
-    """Return what the marker of a series says.
+    """Return the content of the marker of a series.
 
     Raises
     ------
@@ -163,26 +163,32 @@ def open_segments(path: str, **options: Any) -> list[DsSource]:
     OSError, DsError
         As `listed` and `DsSource`. ReplacedError if the folder changes faster than it is listed.
     """
-    before: list[str] = []
+    before: tuple[os.stat_result, list[str]] | None = None
     for _ in range(TRIES):
-        names = sorted(os.listdir(path))
-        if names != before:
-            before = names
+        found = os.stat(path), sorted(os.listdir(path))
+        is_same = before is not None and os.path.samestat(before[0], found[0]) and before[1] == found[1]
+        before = found
+        if not is_same:
             continue
-        segments, _ = _resolved(path, names)
         sources: list[DsSource] = []
         try:
-            for one in segments:
+            for one in _resolved(path, found[1])[0]:
                 sources.append(DsSource(one.path, **options))  # noqa: PERF401 - closed after an error
-        except BaseException as error:
-            for source in sources:
-                source.close()
-            if isinstance(error, FileNotFoundError):  # another process compacted it
-                before = []
-                continue
+            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
+                return sources
+        except FileNotFoundError:
+            pass  # another process compacted it
+        except BaseException:
+            _close(sources)
             raise
-        return sources
+        _close(sources)
+        before = None
     raise ReplacedError(f"the folder changed while it was read, {TRIES} times", path=path)
+
+
+def _close(sources: Sequence[DsSource]) -> None:
+    for source in sources:
+        source.close()
 
 
 class SeriesSource(BaseSource):
@@ -265,8 +271,7 @@ class SeriesSource(BaseSource):
 
     def close(self) -> None:
         """Release the files."""
-        for source in self.sources:
-            source.close()
+        _close(self.sources)
 
 
 @dataclass(frozen=True, slots=True)
