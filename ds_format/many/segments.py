@@ -118,7 +118,8 @@ def _is_alike(arrays: Mapping[str, Any], meta: dict[str, Any], source: DsSource,
     values, n = arrays[key], old[key][".size"][0] if len(old[key][".size"]) == 1 else 0
     if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or not values.size or not n:
         return False
-    return bool(values[0] > source.read(key, (n - 1,))) and bool((values[1:] > values[:-1]).all())
+    before = source.read(key, (n - 1,)) if source.small is None else source.small[key][-1]
+    return bool(values[0] > before) and bool((values[1:] > values[:-1]).all())
 
 
 def _equal(left: Any, right: Any) -> bool:

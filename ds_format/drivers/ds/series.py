@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
@@ -26,12 +27,12 @@ import numpy as np
 from ...base.text import unescape
 from ...body import open_binary, path_text
 from ...body.stamp import HOST, Stamp
-from ...datasets import as_array
+from ...datasets import META, as_array, dims
 from ...errors import DsError, FormatError, ReplacedError, VersionError
 from ...model.index import shape_of
-from ...model.merge_plan import MergeInput, MergePlan, Way, converted, plan_merge, size_along
+from ...model.merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
 from ...model.merged_arrays import MergedArray
-from ..base import Handle
+from ..base import Handle, Metadata
 from ..handle import Indexed, digest
 from ..source import BaseSource, finished
 from .source import DsSource
@@ -234,8 +235,11 @@ class SeriesSource(BaseSource):
             self.faults |= {key: fault for key, fault in source.faults.items() if key not in self.faults}
             if size_along(meta, self.dim) is None:
                 raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
-        inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
-        plans, self.meta = plan_merge(inputs, self.dim, jd=None)
+        if all(_is_alike(meta, metas[0], self.dim) for meta in metas[1:]):
+            plans, self.meta = _plan_alike(metas, self.dim)
+        else:
+            inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
+            plans, self.meta = plan_merge(inputs, self.dim, jd=None)
         self._plans = {plan.key: plan for plan in plans}
 
     def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
@@ -251,8 +255,11 @@ class SeriesSource(BaseSource):
         target = _target(plan, plan.shape or ())
         for part in plan.parts:
             source = self.sources[part.input]
-            stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
             at = slice(part.start, part.start + part.n)
+            if (small := source.small) is not None:
+                target.put(at, converted(plan, part, as_array(small[plan.key])))
+                continue
+            stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
             if stored is not None and stored.dtype == target.values.dtype and stored.size:
                 with source.watch:
                     source.section(stored).read_into(0, target.values[at].reshape(-1).view(np.uint8))
@@ -272,6 +279,43 @@ class SeriesSource(BaseSource):
     def close(self) -> None:
         """Release the files."""
         _close(self.sources)
+
+
+def _is_alike(meta: Metadata, first: Metadata, dim: str) -> bool:
+    """Return whether the metadata of two segments differ in nothing but the size of the dimension."""
+    if meta.keys() != first.keys() or any(meta[key].keys() != first[key].keys() for key in meta):
+        return False
+    try:
+        for key, entry in meta.items():
+            for name, value in entry.items():
+                other = first[key][name]
+                if name == ".size" and value and other and key != META:
+                    names = dims(key, entry, len(value))
+                    value = [n for n, one in zip(value, names, strict=False) if one != dim]
+                    other = [n for n, one in zip(other, names, strict=False) if one != dim]
+                if name != ".missing" and value != other:
+                    return False
+    except ValueError:  # arrays among attributes
+        return False
+    return True
+
+
+def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata]:
+    """Return the plan of `plan_merge` for segments that are alike, from that of the first one."""
+    plans, meta = plan_merge([MergeInput(metas[0])], dim, jd=None)
+    lengths = [size_along(one, dim) or 0 for one in metas]
+    starts = [0, *itertools.accumulate(lengths)]
+    for i, plan in enumerate(plans):
+        if plan.shape is not None and plan.way is Way.JOIN:
+            shape = (*plan.shape[: plan.axis], starts[-1], *plan.shape[plan.axis + 1 :])
+            parts = [
+                MergePart(number, start, n, None)
+                for number, (start, n) in enumerate(zip(starts, lengths, strict=False))
+            ]
+            missing = any(one[plan.key].get(".missing", True) for one in metas)
+            plans[i] = plan._replace(shape=shape, parts=parts, missing=missing)
+            meta[plan.key] |= {".size": list(shape), ".missing": missing}
+    return plans, meta
 
 
 @dataclass(frozen=True, slots=True)
