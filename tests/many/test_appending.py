@@ -150,7 +150,7 @@ def test_conflicts_are_those_of_a_merge(series: bool, tmp_path: Path) -> None:
     with pytest.raises(ds.MissingError, match='dimension "time" not found'):
         ds.append(path, {"lat": [1.5, 2.5], ".": {"lat": {".dims": ["lat"]}}}, "time")
     with pytest.raises(ValueError, match="duplicates"):
-        ds.append(path, report(2), "time", duplicates="first")  # type: ignore[arg-type]
+        ds.append(path, report(2), "time", duplicates="first")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         ds.append(tmp_path / "none" / "all.ds", report(2), "time")
     with pytest.raises(ds.UnsupportedError, match="local files"):

@@ -31,7 +31,7 @@ for i in range(start, end, step):
 
 
 def start(path: Path, kind: str, *numbers: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", APPENDING, path, kind, *map(str, numbers)]
+    command = [sys.executable, "-c", APPENDING, str(path), kind, *map(str, numbers)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 

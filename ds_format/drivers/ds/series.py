@@ -229,13 +229,19 @@ class SeriesSource(BaseSource):
             raise
 
     def _join(self) -> None:
-        metas = [source.meta for source in self.sources]
+        metas: list[Metadata] = []
         self.faults: dict[str, DsError] = {}
-        for source, meta in zip(self.sources, metas, strict=True):
+        line = b""
+        for source in self.sources:
+            if source.line == line:  # as those of similar reports are
+                metas.append(metas[-1])
+                continue
+            line, meta = source.line, source.meta
+            metas.append(meta)
             self.faults |= {key: fault for key, fault in source.faults.items() if key not in self.faults}
             if size_along(meta, self.dim) is None:
                 raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
-        if all(_is_alike(meta, metas[0], self.dim) for meta in metas[1:]):
+        if all(one is next_one or _is_alike(next_one, one, self.dim) for one, next_one in itertools.pairwise(metas)):
             plans, self.meta = _plan_alike(metas, self.dim)
         else:
             inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
@@ -402,7 +408,7 @@ def part_of(plan: MergePlan, index: tuple[Any, ...] | None, read: Read) -> Any:
 
 def _target(plan: MergePlan, shape: Sequence[int]) -> MergedArray:
     total = (plan.shape or ())[plan.axis]
-    return MergedArray(shape, plan.type, is_gappy=sum(part.n for part in plan.parts) < total)
+    return MergedArray(shape, plan.type, is_gappy=sum(part.n for part in plan.parts) < total, is_blank=False)
 
 
 def _values(target: MergedArray) -> Any:
