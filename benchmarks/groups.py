@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from .cases import (
+    appending,
     archive,
     claims,
     codec,
@@ -61,6 +62,7 @@ MODULES: tuple[ModuleType, ...] = (
     archive,
     netcdf,
     merging,
+    appending,
     dask_,
     samples,
     documents,
