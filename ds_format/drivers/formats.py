@@ -201,7 +201,13 @@ def _ds() -> Driver:
         loads=whole.loads,
         dumps=_dump_ds,
         check=_check_ds,
+        title=_ds_title,
     )
+
+
+def _ds_title(source: Any) -> str:
+    n = len(getattr(source, "sources", ()))
+    return f"ds series, {n} {'segment' if n == 1 else 'segments'}" if n else "ds"
 
 
 # an import statement takes a tenth of the time of writing a small file, so these are imported once

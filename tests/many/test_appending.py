@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.body.lock import Lock
+from ds_format.cli.info import facts_of
 from ds_format.drivers.ds import series as series_driver
 from ds_format.many import segments
 
@@ -387,6 +388,8 @@ def test_commands_and_other_readers(tmp_path: Path) -> None:
     assert same_dataset(ds.read(tmp_path / "both.ds"), ds.merge([report(i) for i in range(5)], "time"))
     assert next(iter(ds.readdir(tmp_path)))["time"].tolist() == [0, 1, 2, 3]
     assert not ds.diff(path, tmp_path / "one.ds")
+    facts = facts_of(str(path))
+    assert (facts["format"], facts["dimensions"]["time"]["size"]) == ("ds series, 4 segments", 4)
 
 
 def test_a_series_in_xarray(tmp_path: Path) -> None:

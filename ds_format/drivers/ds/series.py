@@ -288,7 +288,7 @@ class SeriesSource(BaseSource):
 
 
 def _is_alike(meta: Metadata, first: Metadata, dim: str) -> bool:
-    """Return whether the metadata of two segments differ in nothing but the size of the dimension."""
+    """Return whether only the size of the dimension differs between the metadata of two segments."""
     if meta.keys() != first.keys() or any(meta[key].keys() != first[key].keys() for key in meta):
         return False
     try:
