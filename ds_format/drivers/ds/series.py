@@ -423,6 +423,8 @@ def open_ds(path: Any, **options: Any) -> DsSource | SeriesSource:
         try:
             return DsSource(path, **options)
         except IsADirectoryError:
+            if not is_series(path_text(path)) and os.path.isdir(path):
+                raise
             with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
                 return SeriesSource(path, **options)
     raise ReplacedError(f"it changed while it was opened, {TRIES} times", path=path_text(path))
