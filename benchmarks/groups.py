@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from .cases import (
+    appending,
     archive,
     claims,
     codec,
@@ -66,6 +67,7 @@ MODULES: tuple[ModuleType, ...] = (
     archive,
     netcdf,
     merging,
+    appending,
     dask_,
     samples,
     documents,

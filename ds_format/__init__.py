@@ -113,6 +113,7 @@ _MODULES = {
         "BusyError DriverError DsError DsWarning FormatError IntegrityError MissingError MissingGroupError "
         "ReplacedError TruncatedError UnsafeError UnsupportedError VersionError"
     ),
+    "many.appending": "append compact",
     "many.converting.running": "Conversion convert_many",
     "many.folders": "index readdir",
     "many.merging": "merge_files",

@@ -105,6 +105,23 @@ def merge(suffix: str, variable: str) -> Writer:
     return run
 
 
+def append(series: bool, n_before: int, also_compacts: bool = False) -> Writer:
+    def run(folder: Path, durable: bool) -> Iterator[None]:
+        path = folder / "out.ds"
+        for i in range(n_before):
+            ds.append(
+                path, {"i": [i], "x": [1.5], ".": {"i": {".dims": ["i"]}, "x": {".dims": ["i"]}}}, "i", series=series
+            )
+        yield
+        if also_compacts:
+            ds.compact(path, durable=durable)
+        else:
+            new = {"i": [99], "x": [2.5], ".": {"i": {".dims": ["i"]}, "x": {".dims": ["i"]}}}
+            ds.append(path, new, "i", series=series, durable=durable)
+
+    return run
+
+
 def through_a_link(folder: Path, durable: bool) -> Iterator[None]:
     (folder / "inner").mkdir()
     (folder / "inner" / "real.ds").write_bytes(b"old")
@@ -238,6 +255,12 @@ WRITERS: dict[str, Writer] = {
     **{f"merge{suffix}": merge(suffix, "x") for suffix in (*SUFFIXES, ".tsv")},
     "merge-copy.ds": merge(".ds", "flag"),
     "merge-numbers.ds": merge(".ds", "key"),
+    "append.ds": append(False, 3),
+    "append-new.ds": append(False, 0),
+    "append-series": append(True, 3),
+    "append-series-new": append(True, 0),
+    "append-series-last": append(True, 15),
+    "compact-series": append(True, 3, also_compacts=True),
     "write-classic.nc": write(".nc", format="NETCDF3_CLASSIC"),
     "write-2.0.1.ds": write(".ds", version="2.0.1"),
     **{f"write-straight{suffix}": write(suffix, atomic=False) for suffix in STRAIGHT},

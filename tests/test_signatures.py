@@ -72,5 +72,5 @@ def test_what_others_are(first: bytes, told: str) -> None:
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ds.DriverError, match="a folder that is not a dataset in Zarr or ZDS: expected a file"):
+    with pytest.raises(ds.DriverError, match="a folder that is not a dataset in ds or Zarr or ZDS: expected a file"):
         ds.read(tmp_path)

@@ -153,6 +153,8 @@ def read(
                 found: Dataset | Body | None = driver.read(filename, keys, full, numpy, unpack)
             except FileNotFoundError as error:
                 raise explained(error) from None
+            except IsADirectoryError:
+                found = None  # a series, or the source raises it again
             if isinstance(found, dict):
                 if keys is not None and len(found) <= len(keys):
                     missing = [key for key in keys if key not in found or key == META]

@@ -310,7 +310,7 @@ class FolderTarget(Opened):
 
 
 def place_folder(written: str, final: str) -> None:
-    """Rename a folder, and remove the file or folder that had the name.
+    """Rename a folder, or a file that takes the place of one, and remove the file or folder that had the name.
 
     The name is never missing where the operating system can exchange two names, as Linux can.
 
@@ -324,7 +324,7 @@ def place_folder(written: str, final: str) -> None:
         return
     old = written
     if is_folder(final):
-        os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
+        os.chmod(written, stat.S_IMODE(os.stat(final).st_mode) & (0o777 if is_folder(written) else 0o666))
     if not _exchanged(written, final):
         old = temporary_name(final)
         os.rename(final, old)

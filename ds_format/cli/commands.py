@@ -39,8 +39,10 @@ class CommandRow(NamedTuple):
 
 
 COMMANDS = {
+    "append": CommandRow("Append files to a file or a series.", writes=True, group=CONVERT, writes_times=True),
     "attrs": CommandRow("Print attributes."),
     "cat": CommandRow("Print data.", reads_parts=True),
+    "compact": CommandRow("Make one file of a series.", writes=True, group=CONVERT, is_local=True),
     "convert": CommandRow(
         "Convert one file or many files.", writes=True, group=CONVERT, reads_parts=True, writes_times=True
     ),
@@ -110,6 +112,8 @@ def read(argv: Sequence[str]) -> Request:
 def load(name: str) -> Command:
     """Import a command."""
     match name:
+        case "append" | "compact":
+            from .append import COMMANDS as found
         case "cat" | "stats":
             from .values import COMMANDS as found
         case "convert":

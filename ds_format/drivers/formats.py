@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
 from ..base.text import on_one_line
-from ..body import path_text
+from ..body import Address, path_text
 from ..body.body import FIRST_SIZE, Body, MemoryBody
 from ..errors import DsError, UnsupportedError
 from .base import Entries, Metadata, Report, Sink, SmallFiles, Source
@@ -201,7 +201,13 @@ def _ds() -> Driver:
         loads=whole.loads,
         dumps=_dump_ds,
         check=_check_ds,
+        title=_ds_title,
     )
+
+
+def _ds_title(source: Any) -> str:
+    n = len(getattr(source, "sources", ()))
+    return f"ds series, {n} {'segment' if n == 1 else 'segments'}" if n else "ds"
 
 
 # an import statement takes a tenth of the time of writing a small file, so these are imported once
@@ -222,7 +228,14 @@ def _ds_writers() -> tuple[Callable[..., None], Callable[..., bytes]]:
 
 
 def _open_ds(path: Any, **options: Any) -> Source:
-    return _ds_source()(path, **options)
+    try:
+        return _ds_source()(path, **options)
+    except IsADirectoryError:
+        if isinstance(path, Address):
+            raise
+        from .ds.series import open_ds
+
+        return open_ds(path, **options)
 
 
 def _write_ds(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> None:
@@ -259,10 +272,13 @@ def _small_ds() -> SmallFiles:
     return SMALL
 
 
-def _ds_meta(path: Any) -> Metadata:
+def _ds_meta(path: Any) -> Metadata | None:
     from .ds import header as ds_header
 
-    return ds_header.read(path)[1]
+    try:
+        return ds_header.read(path)[1]
+    except IsADirectoryError:  # a series
+        return None
 
 
 def _is_older_ds(file: Body) -> bool:
@@ -424,6 +440,7 @@ BUILT_IN = {
             meta=_ds_meta,
             marks=(signatures.DS,),
             recognises=_is_older_ds,
+            folder_marks=("series.json",),
             small=_small_ds,
             options=frozenset({"mmap", "strings", "verify"}),
             creation=FILE | CODED | {"checksum", "version"},

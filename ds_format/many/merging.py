@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import itertools
 import math
 import reprlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -125,12 +126,75 @@ def merge_files(
     _check_order(dim, inputs)
     decodes = not drivers.TIMES.isdisjoint(options)
     selection = Selection(None, sel, range_, at, between, decodes)
-    empty: dict[str, UnsupportedError] = {}
     paths, target = drivers.located_each(inputs, storage_options, store), drivers.located(output, storage_options)
+    given: dict[str, Any] = {"new": new, "variables": variables, "jd": jd, "stack": stack, "attributes": attributes}
+    merge_parts(dim, paths, target, lambda path: open_subset(path, selection), progress=progress, **given, **options)
+
+
+def merge_parts(
+    dim: str,
+    paths: Sequence[Location],
+    target: Path,
+    open_one: Callable[[Location], Subset],
+    *,
+    progress: Progress | None = None,
+    new: str | None = None,
+    variables: Sequence[str] | None = None,
+    jd: bool | None = None,
+    stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
+    **options: Any,
+) -> None:
+    """Merge a part of each file into one file; see `merge_files`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Address
+        The files, whose names are in messages.
+    target : str or Address
+    open_one : callable
+        Opens the part of a file.
+    dim, progress, new, variables, jd, stack, attributes, **options
+        As `merge_files`.
+    """
+    with planned(dim, paths, open_one, new, variables, jd, stack, attributes) as (files, plans, meta, arrays, _):
+        _warn_of_packing(files.metas, plans, meta, target)
+        with created(target, meta, **options) as sink:
+            _write(files, plans, meta, sink, progress)
+            for key, array in arrays.items():
+                sink.write(key, [array])
+
+
+class Planned(NamedTuple):
+    """A merge of open files before it is written."""
+
+    files: _Files
+    plans: Sequence[MergePlan]
+    meta: dict[str, dict[str, Any]]
+    """Metadata of the merged dataset."""
+    arrays: Mapping[str, Any]
+    """Attributes of the dataset that become variables."""
+    constants: Constants
+    """Which variables without the dimension differ."""
+
+
+@contextlib.contextmanager
+def planned(
+    dim: str,
+    paths: Sequence[Location],
+    open_one: Callable[[Location], Subset],
+    new: str | None = None,
+    variables: Sequence[str] | None = None,
+    jd: bool | None = None,
+    stack: str | Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
+) -> Iterator[Planned]:
+    """Open files, plan their merge, and report what differs between them; parameters and errors as `merge_parts`."""
+    empty: dict[str, UnsupportedError] = {}
 
     def opening(path: Location) -> Subset:
         with modes.collecting_empty() as found:
-            subset = open_subset(path, selection)
+            subset = open_one(path)
         empty.update(found)
         return subset
 
@@ -146,7 +210,8 @@ def merge_files(
             variables = _stacked(files, dim)
         given = files.inputs()
         plans, meta = plan_merge(given, dim, new, variables, jd, repeated)
-        _compare(files, plans, Constants(plans, given, dim))
+        constants = Constants(plans, given, dim)
+        _compare(files, plans, constants)
         asked = keys_of(attributes)
         each = [one.meta[META] for one in given]
         comparison = AttributeComparison(dim, asked)
@@ -155,11 +220,7 @@ def merge_files(
         comparison.report("last")
         arrays = as_variables(asked, each, lengths_along(given, dim), dim, meta)
         meta.update(describe(arrays, meta))
-        _warn_of_packing(files.metas, plans, meta, target)
-        with created(target, meta, **options) as sink:
-            _write(files, plans, meta, sink, progress)
-            for key, array in arrays.items():
-                sink.write(key, [array])
+        yield Planned(files, plans, meta, arrays, constants)
 
 
 def _check_order(dim: Any, inputs: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import gc
 import os
+import stat
 import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -286,7 +288,9 @@ def read_pieces(
 def _small_content(path: Location, limit: int) -> bytearray | None:
     """Return the bytes of a small file on this machine; None for other files."""
     if isinstance(path, str):
-        return files.read_file(path, limit) if os.stat(path).st_size <= limit else None
+        status = os.stat(path)
+        is_small = status.st_size <= limit and not stat.S_ISDIR(status.st_mode)
+        return files.read_file(path, limit) if is_small else None
     if not path.is_near:
         return None
     held = path.whole(limit)
@@ -301,8 +305,8 @@ def _small_content(path: Location, limit: int) -> bytearray | None:
 
 def bytes_of(path: Location, content: Content) -> bytearray | None:
     """Return the bytes of a file, or None if it has to be read separately; raise the error if it cannot be read."""
-    if content is None or isinstance(content, bytearray):
-        return content
+    if content is None or content == errno.EISDIR or isinstance(content, bytearray):
+        return content if isinstance(content, bytearray) else None  # a folder may be a dataset
     raise OSError(content, os.strerror(content), path_text(path)) if isinstance(content, int) else content
 
 

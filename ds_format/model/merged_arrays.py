@@ -127,6 +127,8 @@ class MergedArray:
         Name of the ds type; None means float64.
     is_gappy : bool
         Whether values that are not filled are missing.
+    is_blank : bool
+        Whether values that are not filled are 0 or empty. False only if all are filled, which takes less time.
 
     Attributes
     ----------
@@ -135,8 +137,10 @@ class MergedArray:
         None: no value is missing so far.
     """
 
-    def __init__(self, shape: Sequence[int], type_name: str | None, is_gappy: bool = False):
-        self.values = blank(shape, type_name)
+    def __init__(self, shape: Sequence[int], type_name: str | None, is_gappy: bool = False, is_blank: bool = True):
+        ds_type = TYPES[type_name or "float64"]
+        is_blank = is_blank or is_gappy or ds_type.is_string
+        self.values = blank(shape, type_name) if is_blank else np.empty(shape, ds_type.code)
         self.mask: NDArray[np.bool_] | None = np.ones(self.values.shape, np.bool_) if is_gappy else None
 
     def put(self, at: Any, data: Any) -> None:

@@ -21,6 +21,7 @@ from ..body import Address, path_text, suffix_of
 from ..body.body import FIRST_SIZE, Body, open_body
 from ..datasets import as_array
 from ..drivers.base import OBJECT_SIZE, Readable
+from ..drivers.ds.series import SeriesSource, is_series, open_ds
 from ..drivers.ds.source import DsSource
 from ..drivers.library.kept import close_path
 from ..drivers.library.source import LibrarySource
@@ -186,13 +187,13 @@ def _held(source: Any, found: groups.Group, dropped: Collection[str]) -> dict[st
 def _source(path: Any) -> Any:
     """Return an open ds or NetCDF file, which its content decides unless it has the suffix of ds files."""
     suffix, own, netcdf = suffix_of(path), drivers.FORMATS["ds"], drivers.FORMATS["netcdf"]
-    if suffix not in own.suffixes:
+    if suffix not in own.suffixes and not (isinstance(path, str) and is_series(path)):
         body = open_body(path, FIRST_SIZE, FIRST_SIZE if suffix else 0)
         if not _is(body, own, own) and (suffix in netcdf.suffixes or _is(body, netcdf, drivers.FORMATS["hdf5"])):
             return drivers.open_source(path, netcdf, body=body, skip_unsupported=True, structured=True)
         if isinstance(path, Address):
             path.keep(body)
-    return DsSource(path)
+    return open_ds(path)
 
 
 def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
@@ -203,19 +204,17 @@ def _is(body: Body, marked: drivers.Format, recognised: drivers.Format) -> bool:
 
 def _dataset(source: Any, options: lazy_variables.DecodingOptions, path: str | None) -> Dataset:
     found = groups.group_of(source.meta, path, source.path)
-    where = source.where if isinstance(source, DsSource) else source.origin.path
+    is_ds = isinstance(source, (DsSource, SeriesSource))
+    where = source.where if is_ds else source.origin.path
     is_near = not isinstance(where, Address)
     name = os.path.abspath(source.path) if is_near else source.path
     held = _held(source, found, options.dropped)
-    keeps_marks = not isinstance(source, DsSource)
-    opened = lazy_variables.opened_dataset(
-        found, partial(_handle, source, held), options, name, keeps_marks=keeps_marks
-    )
+    opened = lazy_variables.opened_dataset(found, partial(_handle, source, held), options, name, keeps_marks=not is_ds)
     opened.encoding["source"] = source.path
     if isinstance(source, LibrarySource):
         opened.set_close(partial(close_path, source.origin.path))
     for variable in opened.variables.values():
-        stored = None if isinstance(source, DsSource) else variable.encoding.get("chunksizes")
+        stored = None if is_ds else variable.encoding.get("chunksizes")
         chunks = stored or (preferred_chunks if is_near else remote_chunks)(variable.shape, variable.dtype)
         if chunks is not None:
             # characters that xarray joins are an axis of the chunks, not of the variable

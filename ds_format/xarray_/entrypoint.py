@@ -11,6 +11,8 @@ from xarray.backends import BackendEntrypoint
 MARKS = (b"ds-", b"{")
 """First bytes of a ds file: its version or, in the older layout, its header, like other files of JSON."""
 SUFFIX = ".ds"
+SERIES = "series.json"
+"""The file that makes a folder a series."""
 OPENED_BY = 'the engine "ds"'
 
 
@@ -48,13 +50,13 @@ class DsBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether a path is a regular file with the first bytes of a ds file."""
+        """Whether a path is a regular file with the first bytes of a ds file, or a series."""
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         path = os.path.expanduser(filename_or_obj)
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
-                return False
+                return os.path.isfile(os.path.join(path, SERIES))
             with open(path, "rb") as file:
                 first = file.read(len(MARKS[0]))
         except (OSError, ValueError):

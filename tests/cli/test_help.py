@@ -134,7 +134,7 @@ NAMES = (
     "archive/february.nc",
 )
 """Files that examples read, beside `run2.nc`, which differs from `run1.nc`."""
-SILENT = ("diff", "verify")
+SILENT = ("compact", "diff", "verify")
 """Commands that print nothing where all is well."""
 EXAMPLES = [
     *(("", line) for _, line in explain.page_of().examples),

@@ -26,7 +26,10 @@ from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
 TEXT = "a\x1b[31m\n\x9b \u202e Ž\u2028"
-SILENT = {"merge", "pack", "plot", "rename", "rename_dim", "rm", "select", "set", "unpack", "virtualize"}
+SILENT = {
+    *("append", "compact", "merge", "pack", "plot", "rename", "rename_dim", "rm", "select", "set", "unpack"),
+    "virtualize",
+}
 """They write files, or draw."""
 SILENT_TOOLS = {"delete", "export", "import", "merge", "put", "sample", "shuffle", "split"}
 

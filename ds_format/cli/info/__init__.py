@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -118,7 +119,7 @@ def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     known = drivers.find_existing(path) if format is None else drivers.of_format(format)
     name = known.name
     found: dict[str, Any] = {"path": path_text(path), "driver": name}
-    if name == "ds":
+    if name == "ds" and not (isinstance(path, str) and os.path.isdir(path)):
         found["format"], meta, errors = _of_ds(drivers.located(path))
         return {**found, "size": drivers.size_of(path), **_dataset(meta, errors)}
     if (facts := _of_header(path, known)) is not None:
@@ -306,7 +307,7 @@ def meta(request: Request) -> Iterator[Any]:
 
 def _entries(path: str) -> dict[str, dict[str, Any]]:
     """Return the metadata of a ds file unchanged, or attributes and `PROPERTIES` from another file."""
-    if drivers.find_existing(path).name == "ds":
+    if drivers.find_existing(path).name == "ds" and not os.path.isdir(path):
         return ds_header.entries(drivers.located(path))
     entries = {}
     for key, entry in drivers.meta(path).items():

@@ -11,6 +11,7 @@ from ...base.progress import Progress
 from ...base.text import unescape
 from ...errors import DsError, IntegrityError
 from ..base import ERROR, WARNING, Problem, Report
+from .series import SeriesSource, open_ds
 from .source import DsSource
 from .whole import all_headers
 
@@ -18,8 +19,8 @@ Extents = dict[str, tuple[int, int]]
 """Key of a variable → start and end of its bytes in the body."""
 
 
-def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> DsSource:
-    """Check the header, and open the file.
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> DsSource | SeriesSource:
+    """Check the header, or those of all segments of a series, and open the file.
 
     Parameters
     ----------
@@ -35,7 +36,17 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     DsError, OSError
         If the file cannot be opened.
     """
-    source = DsSource(path)
+    source = open_ds(path)
+    try:
+        for one in source.sources if isinstance(source, SeriesSource) else [source]:
+            _check_file(one, report, strict)
+    except BaseException:
+        source.close()
+        raise
+    return source
+
+
+def _check_file(source: DsSource, report: Report, strict: bool) -> None:
     try:
         for key, message in _warnings(source, strict):
             report(Problem(source.path, None if key is None else unescape(key), message, WARNING))
@@ -46,10 +57,6 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
                 report(Problem(source.path, error.variable, error.message, ERROR))
     except DsError as error:
         report(Problem(source.path, error.variable, error.message, ERROR))
-    except BaseException:
-        source.close()
-        raise
-    return source
 
 
 def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]]:

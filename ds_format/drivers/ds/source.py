@@ -32,7 +32,7 @@ from ..source import BaseSource
 from . import checksums
 from .checksums import Sums
 from .parts import KeptDecoders, VariableReader, has_legacy_strings
-from .whole import all_headers, faults_of, is_simple, read_headers, source_metadata
+from .whole import all_headers, faults_of, is_simple, loads, read_headers, source_metadata
 
 
 class DsSource(BaseSource):
@@ -87,6 +87,13 @@ class DsSource(BaseSource):
         if self._file is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._file
+
+    @once
+    def small(self) -> Mapping[str, Any] | None:
+        """All variables of a file whose bytes are in memory, decoded at once as they are stored; None for others."""
+        if not self._opened.is_in_memory or self._verify:
+            return None
+        return loads(self.path, bytearray(self._opened.memory), None, False, self.strings, False)
 
     @property
     def is_far(self) -> bool:

@@ -86,7 +86,7 @@ def test_folders_are_read(tmp_path: Path) -> None:
     ds.convert(tmp_path / "a", tmp_path / "b.zds")
     assert lines(tmp_path / "b.zds") == lines(tmp_path / "a.zds")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ds.DriverError, match="empty: a folder that is not a dataset in Zarr or ZDS"):
+    with pytest.raises(ds.DriverError, match="empty: a folder that is not a dataset in ds or Zarr or ZDS"):
         ds.read(tmp_path / "empty")
 
 

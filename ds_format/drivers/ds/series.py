@@ -1,0 +1,430 @@
+"""A series: a folder of segments, which are complete ds files, read as one dataset joined along a dimension.
+
+::
+
+    all.ds/series.json              {"format": "ds-series-1", "dim": "time", "sorted": true}
+    all.ds/00000001-00000016.ds     a segment in place of 16, which were compacted
+    all.ds/00000017.ds              a segment that one append wrote
+
+The names of segments are the numbers of appends. There is no list of segments, so that each state of the folder is one
+dataset: a segment appears by one rename, and one that a wider segment covers does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base.text import unescape
+from ...body import open_binary, path_text
+from ...body.stamp import HOST, Stamp
+from ...datasets import META, as_array, dims
+from ...errors import DsError, FormatError, ReplacedError, VersionError
+from ...model.index import shape_of
+from ...model.merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
+from ...model.merged_arrays import MergedArray
+from ..base import Handle, Metadata
+from ..handle import Indexed, digest
+from ..source import BaseSource, finished
+from .source import DsSource
+
+MARKER = "series.json"
+"""The file that makes a folder a series. It is there before the first segment."""
+FORMAT = "ds-series-1"
+TRIES = 100
+"""How often a folder is listed, if it changes meanwhile."""
+SEGMENT = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.ds")
+
+
+class Marker(NamedTuple):
+    """Content of the marker of a series."""
+
+    dim: str
+    """Dimension along which segments are joined."""
+    is_sorted: bool
+    """Whether the coordinate of the dimension increases strictly. False if this is not known."""
+
+    def text(self) -> bytes:
+        """Return the bytes of the file."""
+        return json.dumps({"format": FORMAT, "dim": self.dim, "sorted": self.is_sorted}).encode() + b"\n"
+
+
+class Segment(NamedTuple):
+    """A segment of a series."""
+
+    first: int
+    """Number of the first append that it has the data of."""
+    last: int
+    """Number of the last one."""
+    path: str
+
+
+def segment_name(first: int, last: int) -> str:
+    """Return the file name of a segment."""
+    return f"{first:08}.ds" if first == last else f"{first:08}-{last:08}.ds"
+
+
+def is_series(path: str) -> bool:
+    """Return whether a path is a folder with the marker of a series."""
+    return os.path.isfile(os.path.join(path, MARKER))
+
+
+def read_marker(path: str) -> Marker:
+    """Return the content of the marker of a series.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read. IsADirectoryError if the folder has none.
+    FormatError
+        If it is damaged. VersionError if a newer program wrote it.
+    """
+    name = os.path.join(path, MARKER)
+    try:
+        with open_binary(name) as file:
+            data = file.read(1 << 16)
+    except FileNotFoundError:
+        raise IsADirectoryError(errno.EISDIR, f"a folder without {MARKER}, expected a file or a series", path) from None
+    try:
+        found = json.loads(data)
+        if isinstance(found, dict) and found.get("format") != FORMAT and isinstance(found.get("format"), str):
+            raise VersionError(f'found format "{found["format"]}", expected "{FORMAT}"', path=name)
+        dim, is_sorted = found["dim"], found["sorted"]
+        if not isinstance(dim, str) or not isinstance(is_sorted, bool):
+            raise TypeError
+    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise FormatError('expected an object with "format", "dim" and "sorted"', path=name) from error
+    return Marker(dim, is_sorted)
+
+
+def listed(path: str) -> tuple[list[Segment], list[str]]:
+    """Return the segments of a series, and the paths of files that do not count: covered segments, temporary files.
+
+    The caller holds the lock of the series. Without it, use `open_segments`.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be read.
+    FormatError
+        If a segment is missing, or there is another file.
+    """
+    return _resolved(path, os.listdir(path))
+
+
+def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]]:
+    every, rest = [], []
+    for name in names:
+        found = SEGMENT.fullmatch(name)
+        if found is not None:
+            every.append(Segment(int(found[1]), int(found[2] or found[1]), f"{path}/{name}"))
+        elif name.startswith(".") and name.endswith(".tmp"):
+            rest.append(f"{path}/{name}")
+        elif name != MARKER and not name.startswith("."):
+            raise FormatError(f'found "{name}" in a series, expected segments as {segment_name(1, 1)}', path=path)
+    segments: list[Segment] = []
+    end = 0
+    for one in sorted(every, key=lambda one: (one.first, -one.last)):
+        if one.last <= end:
+            rest.append(one.path)
+            continue
+        if one.first != end + 1 or one.last < one.first:
+            problem = "is missing" if one.first > end + 1 else f"overlaps {os.path.basename(one.path)}"
+            raise FormatError(f"segment {segment_name(end + 1, end + 1)} {problem}", path=path)
+        segments.append(one)
+        end = one.last
+    if not segments:
+        raise FormatError(f"segment {segment_name(1, 1)} is missing", path=path)
+    return segments, rest
+
+
+def open_segments(path: str, **options: Any) -> list[DsSource]:
+    """Open all segments of a series, as they were at one moment, while other processes write to it.
+
+    A segment that is open keeps its data. Two lists of the folder have to be equal: one that was made during a rename
+    may lack the new name.
+
+    Parameters
+    ----------
+    path : str
+    **options
+        As `DsSource`.
+
+    Raises
+    ------
+    OSError, DsError
+        As `listed` and `DsSource`. ReplacedError if the folder changes faster than it is listed.
+    """
+    before: tuple[os.stat_result, list[str]] | None = None
+    for _ in range(TRIES):
+        found = os.stat(path), sorted(os.listdir(path))
+        is_same = before is not None and os.path.samestat(before[0], found[0]) and before[1] == found[1]
+        before = found
+        if not is_same:
+            continue
+        sources: list[DsSource] = []
+        try:
+            for one in _resolved(path, found[1])[0]:
+                sources.append(DsSource(one.path, **options))  # noqa: PERF401 - closed after an error
+            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
+                return sources
+        except FileNotFoundError:
+            pass  # another process compacted it
+        except BaseException:
+            _close(sources)
+            raise
+        _close(sources)
+        before = None
+    raise ReplacedError(f"the folder changed while it was read, {TRIES} times", path=path)
+
+
+def _close(sources: Sequence[DsSource]) -> None:
+    for source in sources:
+        source.close()
+
+
+class SeriesSource(BaseSource):
+    """An open series; see `drivers.base.Source`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    sources : list of DsSource, optional
+        Open segments, which are closed with this object; by default all of the series.
+    **options
+        As `DsSource`.
+
+    Attributes
+    ----------
+    dim : str
+        Dimension along which segments are joined.
+    sources : list of DsSource
+
+    Raises
+    ------
+    OSError, DsError
+        As `read_marker` and `open_segments`; UnsupportedError if the segments cannot be joined.
+    """
+
+    def __init__(self, path: Any, sources: list[DsSource] | None = None, **options: Any):
+        self.path = path_text(path)
+        self.where = self.path
+        self.dim = read_marker(self.path).dim
+        self.sources = open_segments(self.path, **options) if sources is None else sources
+        try:
+            self._join()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, DsError):
+                raise error.at(path=self.path)
+            raise
+
+    def _join(self) -> None:
+        metas: list[Metadata] = []
+        self.faults: dict[str, DsError] = {}
+        line = b""
+        for source in self.sources:
+            if source.line == line:  # as those of similar reports are
+                metas.append(metas[-1])
+                continue
+            line, meta = source.line, source.meta
+            metas.append(meta)
+            self.faults |= {key: fault for key, fault in source.faults.items() if key not in self.faults}
+            if size_along(meta, self.dim) is None:
+                raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
+        if all(one is next_one or _is_alike(next_one, one, self.dim) for one, next_one in itertools.pairwise(metas)):
+            plans, self.meta = _plan_alike(metas, self.dim)
+        else:
+            inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
+            plans, self.meta = plan_merge(inputs, self.dim, jd=None)
+        self._plans = {plan.key: plan for plan in plans}
+
+    def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        plan = self._plans[name]
+        if plan.shape is None:
+            return None
+        if index is None and plan.way is Way.JOIN and not plan.axis:
+            return self._whole(plan)
+        return part_of(plan, index, lambda i, local: self.sources[i].read(name, local))
+
+    def _whole(self, plan: MergePlan) -> Any:
+        """Return a variable that is joined along its first axis. Stored numbers are read into their place."""
+        target = _target(plan, plan.shape or ())
+        for part in plan.parts:
+            source = self.sources[part.input]
+            at = slice(part.start, part.start + part.n)
+            if (small := source.small) is not None:
+                target.put(at, converted(plan, part, as_array(small[plan.key])))
+                continue
+            stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
+            if stored is not None and stored.dtype == target.values.dtype and stored.size:
+                with source.watch:
+                    source.section(stored).read_into(0, target.values[at].reshape(-1).view(np.uint8))
+            else:
+                target.put(at, converted(plan, part, as_array(source.read(plan.key))))
+        return _values(target)
+
+    def handle(self, name: str) -> SeriesHandle:
+        """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
+        self._check(name)
+        plan = self._plans[name]
+        handles = {part.input: self.sources[part.input].handle(name) for part in plan.parts}
+        if not handles:
+            handles = {i: source.handle(name) for i, source in enumerate(self.sources) if name in source.meta}
+        return SeriesHandle(os.path.abspath(self.path), name, plan, handles)
+
+    def close(self) -> None:
+        """Release the files."""
+        _close(self.sources)
+
+
+def _is_alike(meta: Metadata, first: Metadata, dim: str) -> bool:
+    """Return whether only the size of the dimension differs between the metadata of two segments."""
+    if meta.keys() != first.keys() or any(meta[key].keys() != first[key].keys() for key in meta):
+        return False
+    try:
+        for key, entry in meta.items():
+            for name, value in entry.items():
+                other = first[key][name]
+                if name == ".size" and value and other and key != META:
+                    names = dims(key, entry, len(value))
+                    value = [n for n, one in zip(value, names, strict=False) if one != dim]
+                    other = [n for n, one in zip(other, names, strict=False) if one != dim]
+                if name != ".missing" and value != other:
+                    return False
+    except ValueError:  # arrays among attributes
+        return False
+    return True
+
+
+def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata]:
+    """Return the plan of `plan_merge` for segments that are alike, from that of the first one."""
+    plans, meta = plan_merge([MergeInput(metas[0])], dim, jd=None)
+    lengths = [size_along(one, dim) or 0 for one in metas]
+    starts = [0, *itertools.accumulate(lengths)]
+    for i, plan in enumerate(plans):
+        if plan.shape is not None and plan.way is Way.JOIN:
+            shape = (*plan.shape[: plan.axis], starts[-1], *plan.shape[plan.axis + 1 :])
+            parts = [
+                MergePart(number, start, n, None)
+                for number, (start, n) in enumerate(zip(starts, lengths, strict=False))
+            ]
+            missing = any(one[plan.key].get(".missing", True) for one in metas)
+            plans[i] = plan._replace(shape=shape, parts=parts, missing=missing)
+            meta[plan.key] |= {".size": list(shape), ".missing": missing}
+    return plans, meta
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesHandle(Indexed):
+    """A variable of a series; see `drivers.base.Handle`. It reads the segments that were there when it was made.
+
+    Attributes
+    ----------
+    path, key
+        See `drivers.base.Handle`.
+    plan : MergePlan
+    handles : dict
+        Position of a segment → the handle of its variable.
+    """
+
+    path: str
+    key: str
+    plan: MergePlan
+    handles: Mapping[int, Handle]
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape; None if there are no data."""
+        return self.plan.shape
+
+    @property
+    def type(self) -> str | None:
+        """Name of the ds type."""
+        return self.plan.type
+
+    @property
+    def missing(self) -> bool:
+        """Whether values may be missing."""
+        return self.plan.missing
+
+    @property
+    def stamp(self) -> Stamp:
+        """Stamp of all segments, to tell this series from another one."""
+        stamps = [handle.stamp for handle in self.handles.values()]
+        size, time = sum(stamp.size for stamp in stamps), max(stamp.mtime for stamp in stamps)
+        return Stamp(size, time, digest(repr(stamps).encode()), HOST, 0)
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return the variable or a part of it; see `drivers.base.Handle`."""
+        if self.plan.shape is None:
+            return None
+        try:
+            return part_of(self.plan, index, lambda i, local: self.handles[i].read(local))
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(self.key))
+
+
+Read = Callable[[int, tuple[Any, ...] | None], Any]
+"""Position of a segment, and an index into its variable → values."""
+
+
+def part_of(plan: MergePlan, index: tuple[Any, ...] | None, read: Read) -> Any:
+    """Return a joined variable, or a part of it, as `drivers.base.Source.read` does.
+
+    Only the segments that have a part of it are read.
+    """
+    if plan.way is Way.FIRST:
+        return read(plan.parts[0].input, index)
+    axis = plan.axis
+    whole = tuple(map(range, plan.shape or ())) if index is None else index
+    along = whole[axis]
+    positions = np.atleast_1d(np.asarray(along, np.int64))
+    target = _target(plan, shape_of([*whole[:axis], positions, *whole[axis + 1 :]]))
+    before = (slice(None),) * len(shape_of(whole[:axis]))
+    for part in plan.parts:
+        where: Any = np.flatnonzero((positions >= part.start) & (positions < part.start + part.n))
+        if not where.size:
+            continue
+        local: Any = positions[where] - part.start
+        if where[-1] - where[0] == where.size - 1:
+            where = slice(where[0], where[-1] + 1)
+        if local[-1] - local[0] == local.size - 1 and (np.diff(local) == 1).all():
+            local = range(int(local[0]), int(local[-1]) + 1)
+        values = as_array(read(part.input, (*whole[:axis], local, *whole[axis + 1 :])))
+        target.put((*before, where), converted(plan, part, values))
+    values = _values(target)
+    return finished(values[(*before, 0, ...)]) if isinstance(along, int) else values
+
+
+def _target(plan: MergePlan, shape: Sequence[int]) -> MergedArray:
+    total = (plan.shape or ())[plan.axis]
+    return MergedArray(shape, plan.type, is_gappy=sum(part.n for part in plan.parts) < total, is_blank=False)
+
+
+def _values(target: MergedArray) -> Any:
+    if target.mask is not None and target.mask.any():
+        return np.ma.MaskedArray(target.values, target.mask, copy=False)
+    return target.values
+
+
+def open_ds(path: Any, **options: Any) -> DsSource | SeriesSource:
+    """Open a ds file, or a series; parameters and errors as `DsSource` and `SeriesSource`."""
+    for _ in range(TRIES):
+        try:
+            return DsSource(path, **options)
+        except IsADirectoryError:
+            if not is_series(path_text(path)) and os.path.isdir(path):
+                raise
+            with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
+                return SeriesSource(path, **options)
+    raise ReplacedError(f"it changed while it was opened, {TRIES} times", path=path_text(path))

@@ -1,0 +1,246 @@
+"""Writing to a series, with its lock held: its first segment, further ones, and wider ones in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import drivers
+from ..api.creation import created
+from ..api.files import prepared
+from ..api.writing import without_xarray
+from ..base.progress import Progress
+from ..base.text import escape, unescape
+from ..body import Location
+from ..body.target import FolderTarget
+from ..codec.encode import describe
+from ..datasets import META, as_array, dims
+from ..drivers.base import check_faults
+from ..drivers.ds.composing import write
+from ..drivers.ds.series import MARKER, Marker, Segment, SeriesSource, listed, read_marker, segment_name
+from ..drivers.ds.source import DsSource
+from ..errors import DriverError, DsError, UnsupportedError
+from ..kernels.files import files
+from ..kernels.files.names import exists
+from ..kernels.header.memory import are_alike
+from ..model.merge_plan import DECIDING, size_along
+from ..model.selection import Selection
+from ..views.subset import Subset, open_subset
+from .additions import Additions
+from .merging import merge_parts, planned
+
+FANOUT = 16
+"""After each append whose number is a multiple of it, the last segments are compacted."""
+RATIO = 4
+"""A segment is compacted together with later ones, unless it is more than this number of times as large as they are."""
+SMALL_SIZE = 4 << 20
+"""Maximum bytes of segments that are compacted in memory."""
+SAME = frozenset(DECIDING) - {".size"}
+"""Metadata, besides sizes along the dimension, that are equal where data can follow others without a plan."""
+
+
+def start_series(
+    path: str, d: Any, dim: str, duplicates: str, progress: Progress | None, options: Mapping[str, Any]
+) -> None:
+    """Make a series with one segment, which also has the data of the file that has its name; see `ds_format.append`."""
+    old = path if exists(path) else None
+    if old is not None and drivers.find_existing(old).name != "ds":
+        raise DriverError("only a ds file can become a series", path=old)
+    new = Additions(old, d, dim, duplicates)
+    target = FolderTarget(path, durable=bool(options.get("durable")), replaces=lambda _: False)
+    try:
+        folder = target.create()
+        merge_parts(dim, new.paths, os.path.join(folder, segment_name(1, 1)), new.open, progress=progress, **options)
+        files.write_file(os.path.join(folder, MARKER), [Marker(dim, new.is_sorted).text()])
+        target.commit()
+    except BaseException:
+        target.abort()
+        raise
+
+
+def append_segment(
+    path: str, d: Any, dim: str, duplicates: str, progress: Progress | None, options: Mapping[str, Any]
+) -> None:
+    """Append data to a series; see `ds_format.append`."""
+    marker = read_marker(path)
+    if marker.dim != dim:
+        raise UnsupportedError(f'the series is along the dimension "{marker.dim}", found "{dim}"', path=path)
+    segments, rest = listed(path)
+    if rest:  # killed processes left it
+        for one in segments:
+            _check_whole(one)
+        _remove(rest)
+    if not _append_alike(path, segments[-1], marker, d, options):
+        _append_any(path, segments, marker, Additions(path, d, dim, duplicates), progress, options)
+    if (segments[-1].last + 1) % FANOUT == 0:
+        with contextlib.suppress(OSError, DsError):  # the data are appended; a later append tries it again
+            _compact_last(path, bool(options.get("durable")))
+
+
+def _append_alike(path: str, last: Segment, marker: Marker, d: Any, options: Mapping[str, Any]) -> bool:
+    """Append a dataset that is like the last segment, and comes after it. Return False if it may not be so."""
+    if not isinstance(d, dict) or not options.keys() <= {"durable"} or not marker.is_sorted:
+        return False
+    try:
+        arrays, given = prepared(without_xarray(d))
+        source = DsSource(last.path)
+        try:
+            if not _is_alike(arrays, describe(arrays, given), source, marker.dim):
+                return False
+        finally:
+            source.close()
+    except DsError:
+        return False  # the general way says what is wrong
+    target = os.path.join(path, segment_name(last.last + 1, last.last + 1))
+    write(target, arrays, given, durable=bool(options.get("durable")))
+    return True
+
+
+def _is_alike(arrays: Mapping[str, Any], meta: dict[str, Any], source: DsSource, dim: str) -> bool:
+    """Return whether a dataset can follow a segment of a sorted series without a plan."""
+    key, old = escape(dim), source.meta
+    if key not in arrays or not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]):
+        return False
+    for name, array in arrays.items():
+        size, other = meta[name][".size"], old[name].get(".size")
+        if size is None or other is None or len(size) != len(other):
+            return False
+        names = dims(name, meta[name], len(size))
+        if any(one != dim and n != m for one, n, m in zip(names, size, other, strict=True)):
+            return False
+        if dim not in names and not _equal(array, as_array(source.read(name))):
+            return False
+    values, n = arrays[key], old[key][".size"][0] if len(old[key][".size"]) == 1 else 0
+    if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or not values.size or not n:
+        return False
+    before = source.read(key, (n - 1,)) if source.small is None else source.small[key][-1]
+    return bool(values[0] > before) and bool((values[1:] > values[:-1]).all())
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Return whether two arrays or attributes are equal, as far as this is seen at once."""
+    if isinstance(left, np.ndarray):
+        is_plain = type(left) is type(right) is np.ndarray
+        return is_plain and left.dtype == right.dtype and bool(np.array_equal(left, right))
+    try:
+        return bool(left == right)
+    except ValueError:  # arrays among attributes
+        return False
+
+
+def _append_any(
+    path: str,
+    segments: Sequence[Segment],
+    marker: Marker,
+    new: Additions,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Append any data by the plan of a merge. If old records are replaced, so are all segments from the first one."""
+    dim, first, last = marker.dim, segments[-1].last + 1, segments[-1].last + 1
+    with planned(dim, new.paths, new.open) as plan:
+        unlike = {key for keys in plan.constants.keys for key in keys if plan.constants.is_different(key)}
+        metas = dict(zip(new.paths, plan.files.metas, strict=True))
+    if marker.is_sorted and not new.is_sorted:
+        text = marker._replace(is_sorted=False).text()
+        files.write_file(os.path.join(path, MARKER), [text], True, bool(options.get("durable")))
+    paths, tail, start = new.paths[1:], 0, 0
+    if new.first_replaced is not None:
+        paths = new.paths
+        tail, start = _segment_at(segments, new.first_replaced, dim)
+        first = segments[tail].first
+
+    def open_part(one: Location) -> Subset:
+        selection = new.selection(one)
+        if one == path:
+            kept = (selection.sel or {})[dim]
+            source = SeriesSource(path, [DsSource(segment.path) for segment in segments[tail:]])
+            return Subset(source, path, Selection(sel={dim: kept[kept >= start] - start}), False)
+        if unlike:  # the value of the first segment is kept
+            names = [unescape(key) for key in metas[one] if key != META and key not in unlike]
+            selection = selection._replace(variables=names)
+        return open_subset(one, selection)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the plan of all data has given them
+        target = os.path.join(path, segment_name(first, last))
+        merge_parts(dim, paths, target, open_part, progress=progress, **options)
+    if first < last:
+        _remove(listed(path)[1])
+
+
+def _check_whole(one: Segment) -> None:
+    """Raise the error of a damaged segment, before those that it covers are removed."""
+    source = DsSource(one.path)
+    try:
+        source.check_sizes(key for key in source.meta if key != META)
+    finally:
+        source.close()
+
+
+def _remove(paths: Sequence[str]) -> None:
+    """Remove files that do not count. The next append removes the others."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _segment_at(segments: Sequence[Segment], position: int, dim: str) -> tuple[int, int]:
+    """Return the index of the segment that has a position along the dimension, and the position where it begins."""
+    start = 0
+    for i, one in enumerate(segments):
+        source = DsSource(one.path)
+        n = size_along(source.meta, dim) or 0
+        source.close()
+        if position < start + n:
+            return i, start
+        start += n
+    raise IndexError(position)
+
+
+def _compact_last(path: str, durable: bool) -> None:
+    """Make one of the last segments, so that their number grows as the logarithm of the size of the series.
+
+    The wider segment replaces all of them at the moment when it gets its name.
+    """
+    segments, _ = listed(path)
+    sizes = [os.stat(one.path).st_size for one in segments]
+    start, size = len(segments) - 1, sizes[-1]
+    while start and sizes[start - 1] <= RATIO * size:
+        start -= 1
+        size += sizes[start]
+    if start < len(segments) - 1:
+        wider = os.path.join(path, segment_name(segments[start].first, segments[-1].last))
+        join(path, segments[start:], wider, durable=durable)
+        _remove([one.path for one in segments[start:]])
+        if durable:
+            files.sync_folder(wider)
+
+
+def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool = False) -> None:
+    """Write one ds file with the data of some successive segments of a series. It has checksums if all of them have.
+
+    Raises
+    ------
+    OSError, DsError
+        If a segment cannot be read, or the file cannot be written.
+    """
+    sources = [DsSource(one.path) for one in segments]
+    options: dict[str, Any] = {"durable": durable, "checksum": all(source.sums is not None for source in sources)}
+    source = SeriesSource(path, sources)
+    try:
+        check_faults(source.faults, source.meta)
+        keys = [key for key in source.meta if key != META]
+        if sum(os.stat(one.path).st_size for one in segments) <= SMALL_SIZE:
+            write(target, {key: as_array(source.read(key)) for key in keys}, source.meta, **options)
+            return
+        with created(target, dict(source.meta), **options) as sink:
+            for key in keys:
+                sink.write(key, source.blocks(key))
+    finally:
+        source.close()
