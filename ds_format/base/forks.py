@@ -22,7 +22,7 @@ from . import PACKAGE
 LIBRARIES = frozenset({
     *("blosc", "cftime", "dask", "deflate", "distributed", "duckdb", "fsspec", "h5py", "isal", "matplotlib"),
     *("mpl_toolkits", "msgpack", "netCDF4", "numcodecs", "numpy", "obstore", "orjson", "pandas", "pyarrow", "pytz"),
-    *("rich", "scipy", "torch", "urllib3", "xarray", "zarr"),
+    *("rich", "scipy", "torch", "urllib3", "virtualizarr", "xarray", "zarr"),
 })
 """Modules that this package imports on demand."""
 LOCKS: dict[str, Any] = getattr(_frozen_importlib, "_module_locks", {})

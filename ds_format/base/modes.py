@@ -206,7 +206,7 @@ def _level_of_caller() -> int:
     """Return the number of frames up to the code that called this package: the `stacklevel` of a warning."""
     level = 2
     frame: FrameType | None = sys._getframe(level)  # noqa: SLF001 - faster than `inspect`
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE:
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in (PACKAGE, "contextlib"):
         frame = frame.f_back
         level += 1
     return level

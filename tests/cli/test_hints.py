@@ -202,7 +202,7 @@ def test_a_variable_in_a_group(ds: Run, sweeps: str) -> None:
     [
         ("stat v f.ds", 'unknown command "stat", and no variable of f.ds: did you mean stats?'),
         ("pllot v f.ds", 'unknown command "pllot", and no variable of f.ds: did you mean plot?'),
-        ("sort time f.ds other.ds", 'unknown command "sort", and no variable of other.ds: did you mean set?'),
+        ("sett time f.ds other.ds", 'unknown command "sett", and no variable of other.ds: did you mean set?'),
     ],
 )
 def test_a_near_command_instead_of_a_list(line: str, message: str, ds: Run, field: str) -> None:
