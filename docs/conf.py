@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 
 from ds_format import __version__, errors
 from ds_format.api import buffers, conversion, files, options, writing
-from ds_format.many import merging
+from ds_format.many import appending, merging, ragged
 from ds_format.many.converting import running
 from ds_format.views import subset
 
@@ -39,7 +39,7 @@ INTERNAL = [
     *(f"ds_format.api.options.{name}" for name in vars(options) if name.endswith("Options")),
 ]
 """Types in signatures that have no page."""
-for module in (buffers, conversion, files, merging, running, writing):
+for module in (appending, buffers, conversion, files, merging, ragged, running, writing):
     # they import these for type checkers only, but Sphinx evaluates their annotations
     imported = {name: value for name, value in vars(options).items() if name.endswith(("Options", "Writable"))}
     vars(module).update(imported, Input=subset.Input)
