@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import pkgutil
 import re
 import subprocess
@@ -138,8 +139,10 @@ def test_paths_in_the_document_exist(path: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_in_the_document_exist(name: str) -> None:
+    is_module = ROOT.joinpath(*name.split(".")).with_suffix(".py").exists()
     try:
-        pkgutil.resolve_name(name)
+        # `resolve_name` hides the error of a module that lacks a library
+        importlib.import_module(name) if is_module else pkgutil.resolve_name(name)
     except ImportError as error:
         if (error.name or "").startswith("ds_format"):
             raise
