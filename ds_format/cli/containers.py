@@ -147,8 +147,8 @@ COMMANDS = {
             ),
         ),
         examples=(
-            ("Pack files:", "ds pack 'st/*.ds' reports.zip"),
-            ("Add files:", "ds pack --append new.ds reports.zip"),
+            ("Pack files:", "ds pack 'st/*.nc' reports.zip"),
+            ("Add files:", "ds pack --append data.ds reports.zip"),
             ("Pack a store:", "ds pack weather weather.zds"),
             ("Pack and compress:", "ds pack weather small.zds compression: deflate"),
         ),

@@ -175,6 +175,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with FileWriter(folder / f"{name}.msgpack") as writer:
             writer.write({"key": name})
     unpack(folder / "store.zds", folder / "weather")
+    ds_format.pack(folder / "st" / "*.nc", folder / "reports.zip")
     return folder
 
 
