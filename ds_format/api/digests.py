@@ -74,7 +74,8 @@ def digest(
     >>> ds.digest("day.ds") == ds.digest("day.json") == ds.digest(day)
     True
     """
-    return joined(_digests(d, variables, unpack, skip_unsupported, progress, storage_options, store)).hex()
+    options: dict[str, Any] = {"unpack": unpack, "skip_unsupported": skip_unsupported, "progress": progress}
+    return of_dataset(digests(d, variables, **options, storage_options=storage_options, store=store))
 
 
 def digests(
@@ -109,20 +110,6 @@ def digests(
     >>> sorted(found), found["a"] == found["b"], found["a"] == found["c"]
     (['.', 'a', 'b', 'c'], True, False)
     """
-    found = _digests(d, variables, unpack, skip_unsupported, progress, storage_options, store)
-    return {key: one.hex() for key, one in found.items()}
-
-
-def _digests(
-    d: Any,
-    variables: str | Iterable[str] | None,
-    unpack: bool | None,
-    skip_unsupported: bool,
-    progress: Progress | None,
-    storage_options: Mapping[str, Any] | None,
-    store: Any,
-) -> dict[str, bytes]:
-    """Return the digests of `digests_of` for the parameters of `digest`."""
     names = [variables] if isinstance(variables, str) else None if variables is None else [*variables]
     with opened(located_dataset(d, storage_options, store), unpack, skip_unsupported) as subset:
         known = [unescape(key) for key in subset.meta if key != META]
@@ -132,7 +119,7 @@ def _digests(
         source = subset if names is None else subset.part(Selection(names))
         small = (key for key, entry in source.meta.items() if key != META and is_small(entry))
         source.announce(dict.fromkeys(small))
-        return digests_of(source, Advance(progress))
+        return {key: one.hex() for key, one in digests_of(source, Advance(progress)).items()}
 
 
 def of_dataset(found: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ def list_variables(request: Request) -> Iterator[Any]:
     attributes = request.get("a", [])
     is_long = request.flag("l")
     finder = Finder(path, request)
-    if path.endswith(".zip") and (members := lookup.members(path)) is not None:
+    if (members := lookup.members(path)) is not None:
         yield from finder.find(patterns, members, "file") if patterns else members
         return
     entries = lookup.read(path).variables

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .. import drivers
 from ..base import modes
 from ..base.text import hint, unescape
-from ..body import Location
+from ..body import MEMBER_MARK, Location, path_text
 from ..drivers.base import Metadata
 from ..errors import MissingError
 from .arguments import ArgumentError, Request
@@ -45,7 +45,9 @@ def read(path: Location) -> HeaderFacts:
 
 
 def members(path: Location) -> list[str] | None:
-    """Return the names of the files in a pack; None for other files."""
+    """Return the names of the files in a pack; None for other files, which load less."""
+    if not path_text(path).endswith(MEMBER_MARK[:-1]):
+        return None
     from ..body.locating import pack_members
 
     return pack_members(path)

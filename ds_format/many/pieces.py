@@ -305,8 +305,10 @@ def _small_content(path: Location, limit: int) -> bytearray | None:
 
 def bytes_of(path: Location, content: Content) -> bytearray | None:
     """Return the bytes of a file, or None if it has to be read separately; raise the error if it cannot be read."""
-    if content is None or content == errno.EISDIR or isinstance(content, bytearray):
-        return content if isinstance(content, bytearray) else None  # a folder may be a dataset
+    if isinstance(content, bytearray):
+        return content
+    if content is None or content == errno.EISDIR:  # a folder may be a dataset
+        return None
     raise OSError(content, os.strerror(content), path_text(path)) if isinstance(content, int) else content
 
 

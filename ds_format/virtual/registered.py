@@ -67,6 +67,6 @@ class Zarr3Codec(BytesBytesCodec):
     async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> NoReturn:
         _refuse()
 
-    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        """Return the bytes of an encoded chunk, which are not known."""
-        raise NotImplementedError
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> NoReturn:
+        """Raise an UnsupportedError: only a writer of chunks asks for their size."""
+        _refuse()

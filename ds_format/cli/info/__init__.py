@@ -47,11 +47,12 @@ def info(request: Request) -> Iterator[Any]:
     DsError, OSError
         If a file cannot be read; if there are several files, at the end.
     """
-    paths: Sequence[Location] = request.names("FILE...")
-    if any(MEMBER_MARK in path for path in request.names("FILE...")):
+    words = request.names("FILE...")
+    paths: Sequence[Location] = words
+    if any(MEMBER_MARK in word for word in words):
         from ...many.patterns import with_members
 
-        paths = with_members(request.names("FILE..."))
+        paths = with_members(words)
     as_json, format = request.flag("j"), request.get("format")
     failed = 0
     for i, path in enumerate(paths):
@@ -113,7 +114,7 @@ def facts_of(path: Location, format: str | None = None) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
-    if format is None and path_text(path).endswith(".zip") and (members := lookup.members(path)) is not None:
+    if format is None and (members := lookup.members(path)) is not None:
         n, size = len(members), drivers.size_of(path)
         return {"path": path, "driver": "zip", "format": f"ZIP, {n} files", "size": size, "members": n}
     known = drivers.find_existing(path) if format is None else drivers.of_format(format)
