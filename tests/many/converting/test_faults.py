@@ -155,7 +155,7 @@ def test_a_full_disk(make: Make) -> None:
         records = convert_many("in", "out", jobs=2)
         assert [one.cause for one in records] == [None, "out/b.ds: No space left on device", None]
         assert names("out") == ["a.ds", "c.ds"]
-        again = convert_many("in", "out", jobs=2)
+        again = convert_many("in", "out", jobs=2, resume=True)
         assert [one.status for one in again] == ["skipped", "failed", "skipped"]
     finally:
         subprocess.run(["umount", "out"], check=True)
