@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from .cases.archive import ORDINARY_FILES, READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
+from .cases.packs import BY_NAME, FILES as UNPACKED_FILES, JOINED
 from .cases.program import HEADER_ONLY
 from .cases.queries import (
     DUCKDB_CSV,
@@ -19,6 +20,7 @@ from .cases.queries import (
     POLARS_PARQUET,
     TEXT,
 )
+from .cases.references import FILES as REFERENCES, GRID, KERCHUNK
 from .cases.remote import CHUNK, REPORTS, ROUNDS, SLAB, SLAB_BYTES
 from .cases.stations import PLAIN
 from .timing import Result
@@ -442,6 +444,31 @@ GOALS: tuple[Goal, ...] = (
     Goal(
         "JSON, 100,000 rows of five columns: read / write",
         (_claim("within", JSON, {"JSON, read": 0.6, "JSON, write": 0.5}, "`json.load` / `json.dump`"),),
+    ),
+    Goal(
+        "ordinary station reports in a pack: one by its name / all joined",
+        (
+            _claim("within", UNPACKED_FILES, {BY_NAME: 1}, "files"),
+            _claim("faster", UNPACKED_FILES, {JOINED: 1.5}, "files"),
+        ),
+    ),
+    Goal(
+        "a report of nine variables after ten years of hours, in a series: append it / read all of it",
+        (
+            Claim("at most", "", (Bound("append a report", 200e-6),), "append", "s"),
+            _claim("within", "file", {"read a series": 1.2}, "one file"),
+        ),
+    ),
+    Goal(
+        "hash 50 M floats / 20 M floats, 30 % of them missing",
+        (_claim("within", BARE, {"hash floats": 1.11, "hash masked": 1.11}, "`hashlib.blake2b` of the file's bytes"),),
+    ),
+    Goal(
+        "references of 2,000 netCDF-4 files, joined / of a grid of 128 MB",
+        (
+            _claim("faster", KERCHUNK, {REFERENCES: 20}, "kerchunk, which does not join"),
+            Claim("at most", "", (Bound(GRID, 5e-3),), "grid", "s"),
+        ),
     ),
     Goal(
         '`xarray.open_dataset(path, engine="ds")`, fifty variables: open / open and load',

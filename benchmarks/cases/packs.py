@@ -17,7 +17,8 @@ from ..stations import ORDINARY, SCALARS
 from ..timing import Trial, Way, stopwatch
 from ..ways import OURS, each
 
-PACKED, ZIPFILE = f"{OURS}, pack", "zipfile"
+FILES, ZIPFILE = "files", "zipfile"
+BY_NAME, JOINED = "pack, one report by name", "pack, read and join"
 
 
 def _packed(bench: Bench, folder: Path) -> tuple[Reports, str, list[str]]:
@@ -32,15 +33,15 @@ def by_name(bench: Bench, folder: Path) -> Trial:
     reports, path, members = _packed(bench, folder)
 
     def check() -> None:
-        expect(PACKED, ds.read(members[-1]).keys(), ds.read(reports.ours[-1]).keys())
+        expect(OURS, ds.read(members[-1]).keys(), ds.read(reports.ours[-1]).keys())
 
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     opened = zipfile.ZipFile(path)
     return Trial(
         [
-            each(OURS, ds.read, reports.ours, lambda: None, reports.n, note="ds.read(path)"),
-            each(PACKED, ds.read, members, check, reports.n, note='ds.read("reports.zip/name")'),
+            each(OURS, ds.read, members, check, reports.n, note='ds.read("reports.zip/name")'),
+            each(FILES, ds.read, reports.ours, lambda: None, reports.n, note="ds.read(path)"),
             each(ZIPFILE, opened.read, names, lambda: None, reports.n, note="bytes, not decoded"),
         ],
         n=reports.n,
@@ -62,9 +63,9 @@ def joined(bench: Bench, folder: Path) -> Trial:
 
     return Trial(
         [
-            way(OURS, reports.ours, "ds.read_many(paths, dim)"),
-            way(PACKED, members, "ds.read_many(members, dim)"),
-            way(f"{PACKED}, pattern", f"{path}/*.ds", 'ds.read_many("reports.zip/*.ds", dim)'),
+            way(OURS, members, "ds.read_many(members, dim)"),
+            way(f"{OURS}, pattern", f"{path}/*.ds", 'ds.read_many("reports.zip/*.ds", dim)'),
+            way(FILES, reports.ours, "ds.read_many(paths, dim)"),
         ],
         n=reports.n,
         repetitions=(1, 5),
@@ -94,8 +95,8 @@ GROUP = Group(
     "Packs of small files",
     "Ordinary station reports in one ZIP archive, and as files in a folder; times per report.",
     (
-        Case("pack, one report by name", by_name),
-        Case("pack, read and join", joined),
+        Case(BY_NAME, by_name),
+        Case(JOINED, joined),
         Case("pack, write", writing),
     ),
     threads=f"may take {MOST_THREADS} threads",
