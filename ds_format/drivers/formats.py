@@ -206,7 +206,7 @@ def _ds() -> Driver:
 
 
 def _ds_title(source: Any) -> str:
-    n = len(getattr(source, "sources", ()))
+    n = len(getattr(source, "segments", ()))
     return f"ds series, {n} {'segment' if n == 1 else 'segments'}" if n else "ds"
 
 

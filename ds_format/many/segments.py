@@ -159,7 +159,7 @@ def _append_any(
         selection = new.selection(one)
         if one == path:
             kept = (selection.sel or {})[dim]
-            source = SeriesSource(path, [DsSource(segment.path) for segment in segments[tail:]])
+            source = SeriesSource(path, [segment.path for segment in segments[tail:]])
             return Subset(source, path, Selection(sel={dim: kept[kept >= start] - start}), False)
         if unlike:  # the value of the first segment is kept
             names = [unescape(key) for key in metas[one] if key != META and key not in unlike]
@@ -230,9 +230,9 @@ def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool =
     OSError, DsError
         If a segment cannot be read, or the file cannot be written.
     """
-    sources = [DsSource(one.path) for one in segments]
-    options: dict[str, Any] = {"durable": durable, "checksum": all(source.sums is not None for source in sources)}
-    source = SeriesSource(path, sources)
+    source = SeriesSource(path, [one.path for one in segments])
+    has_sums = all(isinstance(one, DsSource) and one.sums is not None for one in source.sources)
+    options: dict[str, Any] = {"durable": durable, "checksum": has_sums}
     try:
         check_faults(source.faults, source.meta)
         keys = [key for key in source.meta if key != META]

@@ -38,7 +38,7 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     """
     source = open_ds(path)
     try:
-        for one in source.sources if isinstance(source, SeriesSource) else [source]:
+        for one in source.apart.sources if isinstance(source, SeriesSource) else [source]:
             _check_file(one, report, strict)
     except BaseException:
         source.close()

@@ -18,28 +18,35 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.once import once
 from ...base.text import unescape
 from ...body import open_binary, path_text
-from ...body.stamp import HOST, Stamp
+from ...body.stamp import HOST, REPLACED, Stamp
 from ...datasets import META, as_array, dims
 from ...errors import DsError, FormatError, ReplacedError, VersionError
+from ...kernels.files.batch import read_files
 from ...model.index import shape_of
 from ...model.merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
-from ...model.merged_arrays import MergedArray
+from ...model.merged_arrays import MergedArray, joined
+from ..alike import AlikeFiles
 from ..base import Handle, Metadata
 from ..handle import Indexed, digest
-from ..source import BaseSource, finished
+from ..source import BaseSource, HeldSource, finished
+from .alike import SMALL
+from .checksums import MAGIC
 from .source import DsSource
 
 MARKER = "series.json"
 """The file that makes a folder a series. It is there before the first segment."""
 FORMAT = "ds-series-1"
+SMALL_SIZE = 16 * 1024
+"""Maximum bytes of a segment that is read together with others."""
 TRIES = 100
 """How often a folder is listed, if it changes meanwhile."""
 SEGMENT = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.ds")
@@ -147,17 +154,67 @@ def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]
     return segments, rest
 
 
-def open_segments(path: str, **options: Any) -> list[DsSource]:
+class AlikeSegments(HeldSource):
+    """Consecutive small segments that are alike, as one source, whose values are in memory.
+
+    Attributes
+    ----------
+    first : Metadata
+        Metadata of the first one.
+    """
+
+    def __init__(self, row: AlikeFiles, dim: str):
+        super().__init__(row.paths[0])
+        self.first = row.first
+        self.meta = row.meta
+        for key, entry in self.meta.items():
+            if key == META:
+                continue
+            size = entry[".size"]
+            names = [] if size is None else dims(key, entry, len(size))
+            self.arrays[key] = None if size is None else row.read(key)
+            if dim in names:
+                self.arrays[key] = joined(self.arrays[key], names.index(dim))
+                entry[".size"] = [*self.arrays[key].shape]
+            elif size is not None:
+                self.arrays[key] = self.arrays[key][0]
+
+
+def _open_each(paths: Sequence[str], dim: str | None, **options: Any) -> list[DsSource | AlikeSegments]:
+    """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None."""
+    found: list[DsSource | AlikeFiles] = []
+    try:
+        is_plain = dim is not None and not any(options.values())
+        contents = read_files([*paths], SMALL_SIZE) if is_plain else itertools.repeat(None)
+        for path, content in zip(paths, contents, strict=False):
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            if content is None or content.endswith(MAGIC):
+                found.append(DsSource(path, **options))
+                continue
+            try:
+                if not found or isinstance(found[-1], DsSource) or not found[-1].add(path, content):
+                    found.append(AlikeFiles(SMALL, path, content, dim=dim))
+            except DsError:  # each variable that is damaged has an error of its own
+                found.append(DsSource(path))
+        return [one if isinstance(one, DsSource) else AlikeSegments(one, dim or "") for one in found]
+    except BaseException:
+        _close(one for one in found if isinstance(one, DsSource))
+        raise
+
+
+def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], list[DsSource | AlikeSegments]]:
     """Open all segments of a series, as they were at one moment, while other processes write to it.
 
     A segment that is open keeps its data. Two lists of the folder have to be equal: one that was made during a rename
     may lack the new name.
 
-    Parameters
-    ----------
-    path : str
-    **options
-        As `DsSource`.
+    Returns
+    -------
+    list of str
+        The path of each segment.
+    list
+        See `_open_each`.
 
     Raises
     ------
@@ -171,23 +228,17 @@ def open_segments(path: str, **options: Any) -> list[DsSource]:
         before = found
         if not is_same:
             continue
-        sources: list[DsSource] = []
-        try:
-            for one in _resolved(path, found[1])[0]:
-                sources.append(DsSource(one.path, **options))  # noqa: PERF401 - closed after an error
-            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
-                return sources
-        except FileNotFoundError:
-            pass  # another process compacted it
-        except BaseException:
-            _close(sources)
-            raise
-        _close(sources)
+        paths = [one.path for one in _resolved(path, found[1])[0]]
         before = None
+        with contextlib.suppress(FileNotFoundError):  # another process compacted it
+            sources = _open_each(paths, dim, **options)
+            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
+                return paths, sources
+            _close(sources)
     raise ReplacedError(f"the folder changed while it was read, {TRIES} times", path=path)
 
 
-def _close(sources: Sequence[DsSource]) -> None:
+def _close(sources: Iterable[DsSource | AlikeSegments]) -> None:
     for source in sources:
         source.close()
 
@@ -198,8 +249,10 @@ class SeriesSource(BaseSource):
     Parameters
     ----------
     path : str, bytes or PathLike
-    sources : list of DsSource, optional
-        Open segments, which are closed with this object; by default all of the series.
+    segments : list of str, optional
+        Paths of successive segments; by default all of the series.
+    apart : bool
+        Open each segment on its own, also small ones that are alike.
     **options
         As `DsSource`.
 
@@ -207,19 +260,26 @@ class SeriesSource(BaseSource):
     ----------
     dim : str
         Dimension along which segments are joined.
-    sources : list of DsSource
+    segments : list of str
+    sources : list
+        The open segments.
 
     Raises
     ------
     OSError, DsError
-        As `read_marker` and `open_segments`; UnsupportedError if the segments cannot be joined.
+        As `read_marker`, `listed` and `DsSource`; UnsupportedError if the segments cannot be joined. ReplacedError if
+        the folder changes faster than it is listed.
     """
 
-    def __init__(self, path: Any, sources: list[DsSource] | None = None, **options: Any):
+    def __init__(self, path: Any, segments: list[str] | None = None, *, apart: bool = False, **options: Any):
         self.path = path_text(path)
         self.where = self.path
         self.dim = read_marker(self.path).dim
-        self.sources = open_segments(self.path, **options) if sources is None else sources
+        dim = None if apart else self.dim
+        if segments is None:
+            self.segments, self.sources = _open_all(self.path, dim, **options)
+        else:
+            self.segments, self.sources = segments, _open_each(segments, dim, **options)
         try:
             self._join()
         except BaseException as error:
@@ -229,30 +289,34 @@ class SeriesSource(BaseSource):
             raise
 
     def _join(self) -> None:
-        metas: list[Metadata] = []
+        metas = [source.meta for source in self.sources]
         self.faults: dict[str, DsError] = {}
-        line = b""
         for source in self.sources:
-            if source.line == line:  # as those of similar reports are
-                metas.append(metas[-1])
-                continue
-            line, meta = source.line, source.meta
-            metas.append(meta)
-            self.faults |= {key: fault for key, fault in source.faults.items() if key not in self.faults}
-            if size_along(meta, self.dim) is None:
+            self.faults = {**source.faults, **self.faults}
+            if size_along(source.meta, self.dim) is None:
                 raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
-        if all(one is next_one or _is_alike(next_one, one, self.dim) for one, next_one in itertools.pairwise(metas)):
-            plans, self.meta = _plan_alike(metas, self.dim)
-        else:
-            inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
-            plans, self.meta = plan_merge(inputs, self.dim, jd=None)
+        planned = _plan_alike(metas, self.dim)
+        if planned is None:
+            inputs = [MergeInput(one.meta, 1, getattr(one, "first", None), one.path) for one in self.sources]
+            planned = plan_merge(inputs, self.dim, jd=None)
+        plans, self.meta = planned
         self._plans = {plan.key: plan for plan in plans}
+
+    @once
+    def apart(self) -> SeriesSource:
+        """The same series, with each segment opened on its own."""
+        if all(isinstance(source, DsSource) for source in self.sources):
+            return self
+        try:
+            return SeriesSource(self.path, self.segments, apart=True)
+        except FileNotFoundError as error:
+            raise ReplacedError(REPLACED, path=self.path) from error
 
     def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
         plan = self._plans[name]
         if plan.shape is None:
             return None
-        if index is None and plan.way is Way.JOIN and not plan.axis:
+        if index is None and plan.way is Way.JOIN and not plan.axis and len(plan.parts) > 1:
             return self._whole(plan)
         return part_of(plan, index, lambda i, local: self.sources[i].read(name, local))
 
@@ -262,8 +326,8 @@ class SeriesSource(BaseSource):
         for part in plan.parts:
             source = self.sources[part.input]
             at = slice(part.start, part.start + part.n)
-            if (small := source.small) is not None:
-                target.put(at, converted(plan, part, as_array(small[plan.key])))
+            if isinstance(source, AlikeSegments):
+                target.put(at, converted(plan, part, source.arrays[plan.key]))
                 continue
             stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
             if stored is not None and stored.dtype == target.values.dtype and stored.size:
@@ -276,51 +340,48 @@ class SeriesSource(BaseSource):
     def handle(self, name: str) -> SeriesHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         self._check(name)
-        plan = self._plans[name]
-        handles = {part.input: self.sources[part.input].handle(name) for part in plan.parts}
+        plan, sources = self.apart._plans[name], self.apart.sources
+        handles = {part.input: sources[part.input].handle(name) for part in plan.parts}
         if not handles:
-            handles = {i: source.handle(name) for i, source in enumerate(self.sources) if name in source.meta}
+            handles = {i: source.handle(name) for i, source in enumerate(sources) if name in source.meta}
         return SeriesHandle(os.path.abspath(self.path), name, plan, handles)
 
     def close(self) -> None:
         """Release the files."""
         _close(self.sources)
+        apart = vars(self).get("apart", self)
+        if apart is not self:
+            apart.close()
 
 
-def _is_alike(meta: Metadata, first: Metadata, dim: str) -> bool:
-    """Return whether only the size of the dimension differs between the metadata of two segments."""
-    if meta.keys() != first.keys() or any(meta[key].keys() != first[key].keys() for key in meta):
-        return False
-    try:
-        for key, entry in meta.items():
-            for name, value in entry.items():
-                other = first[key][name]
-                if name == ".size" and value and other and key != META:
-                    names = dims(key, entry, len(value))
-                    value = [n for n, one in zip(value, names, strict=False) if one != dim]
-                    other = [n for n, one in zip(other, names, strict=False) if one != dim]
-                if name != ".missing" and value != other:
-                    return False
-    except ValueError:  # arrays among attributes
-        return False
-    return True
-
-
-def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata]:
-    """Return the plan of `plan_merge` for segments that are alike, from that of the first one."""
-    plans, meta = plan_merge([MergeInput(metas[0])], dim, jd=None)
+def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata] | None:
+    """Return what `plan_merge` does, for metadata in which only the size of the dimension differs; None for others."""
     lengths = [size_along(one, dim) or 0 for one in metas]
     starts = [0, *itertools.accumulate(lengths)]
-    for i, plan in enumerate(plans):
-        if plan.shape is not None and plan.way is Way.JOIN:
-            shape = (*plan.shape[: plan.axis], starts[-1], *plan.shape[plan.axis + 1 :])
-            parts = [
-                MergePart(number, start, n, None)
-                for number, (start, n) in enumerate(zip(starts, lengths, strict=False))
-            ]
-            missing = any(one[plan.key].get(".missing", True) for one in metas)
-            plans[i] = plan._replace(shape=shape, parts=parts, missing=missing)
-            meta[plan.key] |= {".size": list(shape), ".missing": missing}
+    parts = [MergePart(i, start, n, None) for i, (start, n) in enumerate(zip(starts, lengths, strict=False))]
+    plans = []
+    meta: dict[str, dict[str, Any]] = {META: metas[0][META]}
+    try:
+        if any(one.keys() != metas[0].keys() or one[META] != meta[META] for one in metas):
+            return None
+        for key, entry in metas[0].items():
+            if key == META:
+                continue
+            size, each = entry.get(".size"), [one[key] for one in metas]
+            names = [] if size is None else dims(key, entry, len(size))
+            axis = names.index(dim) if dim in names else None
+            if axis is None:
+                sizes, way, own = [size] * len(metas), Way.FIRST, parts[:1] if size is not None else []
+            else:
+                sizes, way, own = [[*size[:axis], n, *size[axis + 1 :]] for n in (*lengths, starts[-1])], Way.JOIN, parts
+            same = {".size": sizes[-1], ".missing": any(one.get(".missing", True) for one in each)}
+            if any(one.get(".size") != n or one | same != entry | same for one, n in zip(each, sizes, strict=False)):
+                return None
+            meta[key] = entry | same | ({".dims": names} if axis is not None else {})
+            shape = None if size is None else tuple(same[".size"])
+            plans.append(MergePlan(key, way, axis or 0, shape, entry.get(".type"), own, same[".missing"]))
+    except ValueError:  # arrays among attributes
+        return None
     return plans, meta
 
 
@@ -383,7 +444,7 @@ def part_of(plan: MergePlan, index: tuple[Any, ...] | None, read: Read) -> Any:
 
     Only the segments that have a part of it are read.
     """
-    if plan.way is Way.FIRST:
+    if plan.way is Way.FIRST or (len(plan.parts) == 1 and plan.parts[0][1:] == (0, plan.shape[plan.axis], None)):
         return read(plan.parts[0].input, index)
     axis = plan.axis
     whole = tuple(map(range, plan.shape or ())) if index is None else index
