@@ -60,26 +60,34 @@ class Lock(Opened):
         The locked file or folder, for the message.
     in_own_folder : bool
         Whether the folder exists only for locks: it is removed together with the last lock file in it.
+    is_data : bool
+        Whether it is a file with data, which must exist, and is neither changed nor removed.
 
     Raises
     ------
     BusyError
-        If another owner holds it; the message names the process.
+        If another owner holds it; the message names the process, unless the file has data.
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or does not exist.
     """
 
-    def __init__(self, path: str, what: str, *, in_own_folder: bool = False):
+    def __init__(self, path: str, what: str, *, in_own_folder: bool = False, is_data: bool = False):
         self.path = path
         self._fd = -1
         self._pid = os.getpid()
         self._in_own_folder = in_own_folder
+        self._is_data = is_data
         try:
             while not self._is_current():
                 self._close()
+                if is_data:
+                    self._open(what, 0)
+                    continue
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with contextlib.suppress(FileNotFoundError):  # the folder was removed by the last owner
-                    self._open(what)
+                    self._open(what, os.O_CREAT)
+            if is_data:
+                return
             told = f"pid={self._pid}\nhostname={host()}\ntimestamp={now()}\n".encode()
             os.lseek(self._fd, 0, os.SEEK_SET)
             os.ftruncate(self._fd, 0)
@@ -88,19 +96,19 @@ class Lock(Opened):
             self.release(remove=True)
             raise
 
-    def _open(self, what: str) -> None:
+    def _open(self, what: str, flags: int) -> None:
         """Open the lock file and lock it."""
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        self._fd = os.open(self.path, os.O_RDWR | flags | BINARY | getattr(os, "O_NOFOLLOW", 0), 0o666)
         if not try_lock(self._fd):
-            told = owner_of(self._fd)
+            told = "" if self._is_data else f": {owner_of(self._fd)}"
             self._close()
-            raise BusyError(f"another process is writing to it: {told}", path=what)
+            raise BusyError(f"another process is writing to it{told}", path=what)
 
     def _is_current(self) -> bool:
         """Return whether the open file is still the one of the name."""
         if self._fd < 0:
             return False
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         return False
 
@@ -116,7 +124,7 @@ class Lock(Opened):
         gone, and sees that. A file that has taken its name meanwhile is the lock of another process, and stays.
         """
         if self._fd >= 0 and os.getpid() == self._pid:
-            if remove and self._is_current():
+            if remove and not self._is_data and self._is_current():
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
             unlock(self._fd)

@@ -14,8 +14,8 @@ from ..base.progress import Progress
 from ..body import Address, path_text
 from ..body.lock import Lock
 from ..body.target import naming, place_folder
-from ..body.temporary import WorkFolder
-from ..drivers.ds.series import listed
+from ..body.temporary import HOLDS, WorkFolder
+from ..drivers.ds.series import MARKER, is_series, listed
 from ..errors import BusyError, UnsupportedError, explained
 from ..kernels.files import files
 from ..kernels.files.names import exists, is_folder, is_link, real_path
@@ -146,7 +146,7 @@ def compact(filename: Path, *, timeout: float = TIMEOUT, durable: bool = False) 
     (array([0. , 0.5, 1. ]), False)
     """
     path = _local(filename)
-    with _locked(path, timeout):
+    with _locked(path, timeout, compacts=True):
         if not is_folder(path):
             drivers.open_source(path, drivers.FORMATS["ds"]).close()
             return
@@ -169,26 +169,55 @@ def _local(filename: Path) -> str:
 
 
 @contextlib.contextmanager
-def _locked(path: str, timeout: float) -> Iterator[None]:
-    """Let one process at a time write to a file or series. The lock is next to it, and is removed at the end."""
-    folder, name = os.path.split(path)
+def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[None]:
+    """Let one process at a time write to a file or series.
+
+    The lock of a file is another one next to it, which is removed at the end: a writer that took its place would
+    remove the lock, too. That of a series is its marker. Who makes a file of a series needs both, since the name may be
+    free for a moment.
+    """
+    folder = os.path.dirname(path)
     if folder and not exists(folder):
         error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         raise explained(error, is_output=True)
-    end, pause = time.monotonic() + timeout, 0.001
-    while True:
+    end, pause, held = time.monotonic() + timeout, 0.001, []
+    while not held:
         try:
             with naming(path):
-                lock = Lock(os.path.join(folder or ".", f".{name}.lock"), path)
+                held = _locks(path, compacts)
         except BusyError:
             if time.monotonic() >= end:
                 raise
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
-        else:
-            break
     try:
         yield
     finally:
+        _release(held)
+
+
+def _locks(path: str, compacts: bool) -> list[Lock]:
+    """Return the locks of what is there, or none if it is no longer the same when they are locked."""
+    held: list[Lock] = []
+    has_marker = HOLDS and is_series(path)  # elsewhere, a folder with an open file has its name for good
+    try:
+        if compacts or not has_marker:
+            folder, name = os.path.split(path)
+            held.append(Lock(os.path.join(folder or ".", f".{name}.lock"), path))
+        if has_marker:
+            held.append(Lock(os.path.join(path, MARKER), path, is_data=True))
+        if has_marker is (HOLDS and is_series(path)):
+            return held
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except BaseException:
+        _release(held)
+        raise
+    _release(held)
+    return []
+
+
+def _release(held: list[Lock]) -> None:
+    while held:
         with contextlib.suppress(OSError):  # the lock falls with its descriptor
-            lock.release(remove=True)
+            held.pop().release(remove=True)

@@ -21,9 +21,10 @@ from ..body.target import FolderTarget
 from ..codec.encode import describe
 from ..datasets import META, as_array, dims
 from ..drivers.base import check_faults
-from ..drivers.ds.composing import write
+from ..drivers.ds.composing import composed, write, write_buffers
 from ..drivers.ds.series import MARKER, Marker, Segment, SeriesSource, listed, read_marker, segment_name
 from ..drivers.ds.source import DsSource
+from ..drivers.ds.whole import WHOLE_SIZE, loads
 from ..errors import DriverError, DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
@@ -34,7 +35,7 @@ from ..views.subset import Subset, open_subset
 from .additions import Additions
 from .merging import merge_parts, planned
 
-FANOUT = 16
+FANOUT = 8
 """After each append whose number is a multiple of it, the last segments are compacted."""
 RATIO = 4
 """A segment is compacted together with later ones, unless it is more than this number of times as large as they are."""
@@ -86,40 +87,65 @@ def _append_alike(path: str, last: Segment, marker: Marker, d: Any, options: Map
     """Append a dataset that is like the last segment, and comes after it. Return False if it may not be so."""
     if not isinstance(d, dict) or not options.keys() <= {"durable"} or not marker.is_sorted:
         return False
+    target = os.path.join(path, segment_name(last.last + 1, last.last + 1))
     try:
         arrays, given = prepared(without_xarray(d))
-        source = DsSource(last.path)
-        try:
-            if not _is_alike(arrays, describe(arrays, given), source, marker.dim):
-                return False
-        finally:
-            source.close()
+        buffers, size = composed(arrays, given, path=target)
+        before = _before(last.path, buffers[0], arrays, given, marker.dim)
     except DsError:
         return False  # the general way says what is wrong
-    target = os.path.join(path, segment_name(last.last + 1, last.last + 1))
-    write(target, arrays, given, durable=bool(options.get("durable")))
+    values = arrays.get(escape(marker.dim))
+    if before is None or not _is_axis(values) or not _is_axis(before[0]):
+        return False
+    if values[0] <= before[0][-1] or not (values[1:] > values[:-1]).all() or not all(map(_equal, *before[1:])):
+        return False
+    write_buffers(target, buffers, size, durable=bool(options.get("durable")))
     return True
 
 
-def _is_alike(arrays: Mapping[str, Any], meta: dict[str, Any], source: DsSource, dim: str) -> bool:
-    """Return whether a dataset can follow a segment of a sorted series without a plan."""
-    key, old = escape(dim), source.meta
-    if key not in arrays or not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]):
-        return False
-    for name, array in arrays.items():
-        size, other = meta[name][".size"], old[name].get(".size")
-        if size is None or other is None or len(size) != len(other):
-            return False
-        names = dims(name, meta[name], len(size))
-        if any(one != dim and n != m for one, n, m in zip(names, size, other, strict=True)):
-            return False
-        if dim not in names and not _equal(array, as_array(source.read(name))):
-            return False
-    values, n = arrays[key], old[key][".size"][0] if len(old[key][".size"]) == 1 else 0
-    if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or not values.size or not n:
-        return False
-    before = source.read(key, (n - 1,)) if source.small is None else source.small[key][-1]
-    return bool(values[0] > before) and bool((values[1:] > values[:-1]).all())
+def _before(
+    path: str, header: Any, arrays: Mapping[str, Any], given: Mapping[str, Any], dim: str
+) -> tuple[Any, list[Any], list[Any]] | None:
+    """Return what new data must fit to follow a segment without a plan, or None if their metadata do not.
+
+    Returns
+    -------
+    values
+        Of the coordinate of the dimension, at least the last one.
+    list, list
+        Old and new values of variables without the dimension.
+    """
+    key = escape(dim)
+    known = files.read_file(path, WHOLE_SIZE)
+    if known is not None and known.startswith(header):  # so that all metadata are the same
+        constant = [name for name, array in arrays.items() if dim not in dims(name, given.get(name, {}), array.ndim)]
+        found = loads(path, known, [key, *constant], False, False, False)
+        return found.get(key), [as_array(found[name]) for name in constant], [arrays[name] for name in constant]
+    source = DsSource(path)
+    try:
+        meta, old = describe(arrays, given), source.meta
+        if not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]) or key not in old:
+            return None
+        constant = []
+        for name in arrays:
+            size, other = meta[name][".size"], old[name].get(".size")
+            if size is None or other is None or len(size) != len(other):
+                return None
+            names = dims(name, meta[name], len(size))
+            if any(one != dim and n != m for one, n, m in zip(names, size, other, strict=True)):
+                return None
+            if dim not in names:
+                constant.append(name)
+        n = (old[key][".size"] or [0])[0]
+        values = source.read(key, (range(max(n - 1, 0), n),)) if len(old[key][".size"]) == 1 else None
+        return values, [as_array(source.read(name)) for name in constant], [arrays[name] for name in constant]
+    finally:
+        source.close()
+
+
+def _is_axis(values: Any) -> bool:
+    """Return whether values can be those of a coordinate that increases."""
+    return type(values) is np.ndarray and values.dtype.kind in "iuf" and values.ndim == 1 and values.size > 0
 
 
 def _equal(left: Any, right: Any) -> bool:

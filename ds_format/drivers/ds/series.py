@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,25 +27,30 @@ import numpy as np
 
 from ...base.once import once
 from ...base.text import unescape
-from ...body import open_binary, path_text
+from ...body import path_text
 from ...body.stamp import HOST, REPLACED, Stamp
-from ...datasets import META, as_array, dims
+from ...codec.stored import Stored
+from ...datasets import META, Dataset, as_array, dims
 from ...errors import DsError, FormatError, ReplacedError, VersionError
 from ...kernels.files.batch import read_files
+from ...kernels.files.files import read_file
 from ...model.index import shape_of
+from ...model.marks import settled
 from ...model.merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
-from ...model.merged_arrays import MergedArray, joined
-from ..alike import AlikeFiles
+from ...model.merged_arrays import MergedArray
+from ...model.packing import unpack_all
 from ..base import Handle, Metadata
 from ..handle import Indexed, digest
 from ..source import BaseSource, HeldSource, finished
-from .alike import SMALL
 from .checksums import MAGIC
 from .source import DsSource
+from .whole import loads
 
 MARKER = "series.json"
 """The file that makes a folder a series. It is there before the first segment."""
 FORMAT = "ds-series-1"
+MARKER_SIZE = 1 << 16
+"""Maximum bytes of it."""
 SMALL_SIZE = 16 * 1024
 """Maximum bytes of a segment that is read together with others."""
 TRIES = 100
@@ -97,10 +103,14 @@ def read_marker(path: str) -> Marker:
     """
     name = os.path.join(path, MARKER)
     try:
-        with open_binary(name) as file:
-            data = file.read(1 << 16)
+        return marker_of(bytes(read_file(name, MARKER_SIZE) or b""), name)
     except FileNotFoundError:
         raise IsADirectoryError(errno.EISDIR, f"a folder without {MARKER}, expected a file or a series", path) from None
+
+
+@functools.lru_cache(maxsize=64)
+def marker_of(data: bytes, name: str) -> Marker:
+    """Return the content of the marker, from its bytes; `name` is for messages."""
     try:
         found = json.loads(data)
         if isinstance(found, dict) and found.get("format") != FORMAT and isinstance(found.get("format"), str):
@@ -128,12 +138,19 @@ def listed(path: str) -> tuple[list[Segment], list[str]]:
     return _resolved(path, os.listdir(path))
 
 
+@functools.lru_cache(maxsize=1024)
+def _numbers_in(name: str) -> tuple[int, int] | None:
+    """Return the numbers in the name of a segment; None for other files."""
+    found = SEGMENT.fullmatch(name)
+    return None if found is None else (int(found[1]), int(found[2] or found[1]))
+
+
 def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]]:
     every, rest = [], []
     for name in names:
-        found = SEGMENT.fullmatch(name)
-        if found is not None:
-            every.append(Segment(int(found[1]), int(found[2] or found[1]), f"{path}/{name}"))
+        numbers = _numbers_in(name)
+        if numbers is not None:
+            every.append(Segment(*numbers, f"{path}/{name}"))
         elif name.startswith(".") and name.endswith(".tmp"):
             rest.append(f"{path}/{name}")
         elif name != MARKER and not name.startswith("."):
@@ -155,55 +172,68 @@ def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]
 
 
 class AlikeSegments(HeldSource):
-    """Consecutive small segments that are alike, as one source, whose values are in memory.
+    """Consecutive small segments that have equal metadata, as one source, whose values are in memory."""
 
-    Attributes
-    ----------
-    first : Metadata
-        Metadata of the first one.
-    """
-
-    def __init__(self, row: AlikeFiles, dim: str):
-        super().__init__(row.paths[0])
-        self.first = row.first
-        self.meta = row.meta
-        for key, entry in self.meta.items():
+    def __init__(self, path: str, meta: Metadata, datasets: Sequence[Mapping[str, Any]], dim: str):
+        super().__init__(path)
+        self.meta = {META: meta[META]}
+        for key, entry in meta.items():
             if key == META:
                 continue
-            size = entry[".size"]
+            size, values = entry[".size"], None
             names = [] if size is None else dims(key, entry, len(size))
-            self.arrays[key] = None if size is None else row.read(key)
             if dim in names:
-                self.arrays[key] = joined(self.arrays[key], names.index(dim))
-                entry[".size"] = [*self.arrays[key].shape]
+                each = [one[key] for one in datasets]
+                is_masked = any(isinstance(array, np.ma.MaskedArray) for array in each)
+                values = (np.ma if is_masked else np).concatenate(each, names.index(dim))
+                size = [*values.shape]
             elif size is not None:
-                self.arrays[key] = self.arrays[key][0]
+                values = as_array(datasets[0][key])
+            self.arrays[key] = values
+            self.meta[key] = {**entry, ".size": size, ".missing": isinstance(values, np.ma.MaskedArray)}
 
 
-def _open_each(paths: Sequence[str], dim: str | None, **options: Any) -> list[DsSource | AlikeSegments]:
+Sources = list[DsSource | AlikeSegments]
+
+
+def _open_each(paths: Sequence[str], dim: str | None, **options: Any) -> Sources:
     """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None."""
-    found: list[DsSource | AlikeFiles] = []
+    sources: Sources = []
+    alike: list[Dataset] = []
+    first = ""
+    is_plain = dim is not None and not any(options.values())
+    contents = read_files([*paths], SMALL_SIZE) if is_plain else itertools.repeat(None)
     try:
-        is_plain = dim is not None and not any(options.values())
-        contents = read_files([*paths], SMALL_SIZE) if is_plain else itertools.repeat(None)
         for path, content in zip(paths, contents, strict=False):
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
-            if content is None or content.endswith(MAGIC):
-                found.append(DsSource(path, **options))
-                continue
-            try:
-                if not found or isinstance(found[-1], DsSource) or not found[-1].add(path, content):
-                    found.append(AlikeFiles(SMALL, path, content, dim=dim))
-            except DsError:  # each variable that is damaged has an error of its own
-                found.append(DsSource(path))
-        return [one if isinstance(one, DsSource) else AlikeSegments(one, dim or "") for one in found]
+            dataset = None
+            if content is not None and not content.endswith(MAGIC):
+                with contextlib.suppress(DsError):  # each variable that is damaged has an error of its own
+                    dataset = loads(path, content, None, False, False, False)
+            if alike and (dataset is None or not _are_equal(dataset[META], alike[0][META])):
+                sources.append(AlikeSegments(first, alike[0][META], alike, dim or ""))
+                alike = []
+            if dataset is None:
+                sources.append(DsSource(path, **options))
+            else:
+                first = first if alike else path
+                alike.append(dataset)
+        if alike:
+            sources.append(AlikeSegments(first, alike[0][META], alike, dim or ""))
     except BaseException:
-        _close(one for one in found if isinstance(one, DsSource))
+        _close(sources)
         raise
+    return sources
 
 
-def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], list[DsSource | AlikeSegments]]:
+def _are_equal(one: Metadata, other: Metadata) -> bool:
+    with contextlib.suppress(ValueError):  # arrays among attributes
+        return one == other
+    return False
+
+
+def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], Sources]:
     """Open all segments of a series, as they were at one moment, while other processes write to it.
 
     A segment that is open keeps its data. Two lists of the folder have to be equal: one that was made during a rename
@@ -263,6 +293,8 @@ class SeriesSource(BaseSource):
     segments : list of str
     sources : list
         The open segments.
+    plans : dict
+        Key of a variable → how its parts are joined.
 
     Raises
     ------
@@ -297,10 +329,10 @@ class SeriesSource(BaseSource):
                 raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
         planned = _plan_alike(metas, self.dim)
         if planned is None:
-            inputs = [MergeInput(one.meta, 1, getattr(one, "first", None), one.path) for one in self.sources]
+            inputs = [MergeInput(one.meta, name=one.path) for one in self.sources]
             planned = plan_merge(inputs, self.dim, jd=None)
         plans, self.meta = planned
-        self._plans = {plan.key: plan for plan in plans}
+        self.plans = {plan.key: plan for plan in plans}
 
     @once
     def apart(self) -> SeriesSource:
@@ -313,34 +345,41 @@ class SeriesSource(BaseSource):
             raise ReplacedError(REPLACED, path=self.path) from error
 
     def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
-        plan = self._plans[name]
-        if plan.shape is None:
-            return None
-        if index is None and plan.way is Way.JOIN and not plan.axis and len(plan.parts) > 1:
-            return self._whole(plan)
-        return part_of(plan, index, lambda i, local: self.sources[i].read(name, local))
+        if index is None:
+            return self.whole([name])[name]
+        return part_of(self.plans[name], index, lambda i, local: self.sources[i].read(name, local))
 
-    def _whole(self, plan: MergePlan) -> Any:
-        """Return a variable that is joined along its first axis. Stored numbers are read into their place."""
-        target = _target(plan, plan.shape or ())
-        for part in plan.parts:
-            source = self.sources[part.input]
-            at = slice(part.start, part.start + part.n)
-            if isinstance(source, AlikeSegments):
-                target.put(at, converted(plan, part, source.arrays[plan.key]))
+    def whole(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Return whole variables. Numbers of a file are read into their places, all of them by one call."""
+        found: dict[str, Any] = {}
+        targets: dict[str, MergedArray] = {}
+        pending: dict[int, list[tuple[Stored, Any]]] = {}
+        for key in keys:
+            self._check(key)
+            plan = self.plans[key]
+            if plan.way is Way.FIRST or plan.axis:
+                found[key] = part_of(plan, None, lambda i, local, key=key: self.sources[i].read(key, local))  # type: ignore[misc]
                 continue
-            stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
-            if stored is not None and stored.dtype == target.values.dtype and stored.size:
-                with source.watch:
-                    source.section(stored).read_into(0, target.values[at].reshape(-1).view(np.uint8))
-            else:
-                target.put(at, converted(plan, part, as_array(source.read(plan.key))))
-        return _values(target)
+            found[key] = None
+            target = targets[key] = _target(plan, plan.shape or ())
+            for part in plan.parts:
+                source, at = self.sources[part.input], slice(part.start, part.start + part.n)
+                if isinstance(source, AlikeSegments):
+                    target.put(at, converted(plan, part, source.arrays[key]))
+                    continue
+                stored = None if part.convert is not None or target.mask is not None else source.stored(key)
+                if stored is not None and stored.dtype == target.values.dtype and stored.size:
+                    pending.setdefault(part.input, []).append((stored, target.values[at]))
+                else:
+                    target.put(at, converted(plan, part, as_array(source.read(key))))
+        for i, some in pending.items():
+            self.sources[i].read_into(*zip(*some, strict=True))
+        return found | {key: _values(target) for key, target in targets.items()}
 
     def handle(self, name: str) -> SeriesHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         self._check(name)
-        plan, sources = self.apart._plans[name], self.apart.sources
+        plan, sources = self.apart.plans[name], self.apart.sources
         handles = {part.input: sources[part.input].handle(name) for part in plan.parts}
         if not handles:
             handles = {i: source.handle(name) for i, source in enumerate(sources) if name in source.meta}
@@ -360,28 +399,31 @@ def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], M
     starts = [0, *itertools.accumulate(lengths)]
     parts = [MergePart(i, start, n, None) for i, (start, n) in enumerate(zip(starts, lengths, strict=False))]
     plans = []
-    meta: dict[str, dict[str, Any]] = {META: metas[0][META]}
-    try:
-        if any(one.keys() != metas[0].keys() or one[META] != meta[META] for one in metas):
-            return None
-        for key, entry in metas[0].items():
-            if key == META:
-                continue
-            size, each = entry.get(".size"), [one[key] for one in metas]
-            names = [] if size is None else dims(key, entry, len(size))
-            axis = names.index(dim) if dim in names else None
-            if axis is None:
-                sizes, way, own = [size] * len(metas), Way.FIRST, parts[:1] if size is not None else []
-            else:
-                sizes, way, own = [[*size[:axis], n, *size[axis + 1 :]] for n in (*lengths, starts[-1])], Way.JOIN, parts
-            same = {".size": sizes[-1], ".missing": any(one.get(".missing", True) for one in each)}
-            if any(one.get(".size") != n or one | same != entry | same for one, n in zip(each, sizes, strict=False)):
-                return None
-            meta[key] = entry | same | ({".dims": names} if axis is not None else {})
-            shape = None if size is None else tuple(same[".size"])
-            plans.append(MergePlan(key, way, axis or 0, shape, entry.get(".type"), own, same[".missing"]))
-    except ValueError:  # arrays among attributes
+    meta = {META: metas[0][META]}
+    if any(one.keys() != metas[0].keys() or not _are_equal(one[META], meta[META]) for one in metas[1:]):
         return None
+    for key, entry in metas[0].items():
+        if key == META:
+            continue
+        size, missing = entry.get(".size"), any(one[key].get(".missing", True) for one in metas)
+        names = [] if size is None else dims(key, entry, len(size))
+        axis = names.index(dim) if dim in names else None
+        for one, n in zip(metas, lengths, strict=True):
+            expected = size if axis is None else [*size[:axis], n, *size[axis + 1 :]]
+            if one is metas[0] and size == expected:
+                continue
+            if not _are_equal(one[key], {**entry, ".size": expected, ".missing": one[key].get(".missing")}):
+                return None
+        meta[key] = {**entry, ".missing": missing}
+        if axis is None:
+            shape = None if size is None else tuple(size)
+            plans.append(
+                MergePlan(key, Way.FIRST, 0, shape, entry.get(".type"), parts[:1] if shape is not None else [], missing)
+            )
+        else:
+            size = [*size[:axis], starts[-1], *size[axis + 1 :]]
+            meta[key] |= {".size": size, ".dims": names}
+            plans.append(MergePlan(key, Way.JOIN, axis, tuple(size), entry.get(".type"), parts, missing))
     return plans, meta
 
 
@@ -427,8 +469,6 @@ class SeriesHandle(Indexed):
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Return the variable or a part of it; see `drivers.base.Handle`."""
-        if self.plan.shape is None:
-            return None
         try:
             return part_of(self.plan, index, lambda i, local: self.handles[i].read(local))
         except DsError as error:
@@ -444,6 +484,8 @@ def part_of(plan: MergePlan, index: tuple[Any, ...] | None, read: Read) -> Any:
 
     Only the segments that have a part of it are read.
     """
+    if plan.shape is None:
+        return None
     if plan.way is Way.FIRST or (len(plan.parts) == 1 and plan.parts[0][1:] == (0, plan.shape[plan.axis], None)):
         return read(plan.parts[0].input, index)
     axis = plan.axis
@@ -480,12 +522,34 @@ def _values(target: MergedArray) -> Any:
 
 def open_ds(path: Any, **options: Any) -> DsSource | SeriesSource:
     """Open a ds file, or a series; parameters and errors as `DsSource` and `SeriesSource`."""
+    try:
+        return DsSource(path, **options)
+    except IsADirectoryError:
+        return open_series(path, **options)
+
+
+def open_series(path: Any, **options: Any) -> DsSource | SeriesSource:
+    """Open a series as `open_ds` does, which may have become a file meanwhile."""
     for _ in range(TRIES):
-        try:
+        with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
+            return SeriesSource(path, **options)
+        with contextlib.suppress(IsADirectoryError):
             return DsSource(path, **options)
-        except IsADirectoryError:
-            if not is_series(path_text(path)) and os.path.isdir(path):
-                raise
-            with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
-                return SeriesSource(path, **options)
     raise ReplacedError(f"it changed while it was opened, {TRIES} times", path=path_text(path))
+
+
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
+    """Read a dataset from a series, as `whole.read` does from a file; None if it became one meanwhile."""
+    with contextlib.closing(open_series(path, strings=strings)) as source:
+        if isinstance(source, DsSource):
+            return None
+        found = [key for key in source.meta if key != META and (keys is None or key in keys)]
+        dataset = Dataset(source.whole(found))
+        given = source.meta if full else {key: source.meta[key] for key in (*found, META)}
+    meta = {
+        key: {name: value for name, value in entry.items() if name != ".missing"}
+        for key, entry in settled(given, dataset).items()
+    }
+    unpack_all(dataset, meta, unpack)
+    dataset[META] = meta
+    return dataset
