@@ -15,7 +15,7 @@ from ..body import Address, path_text
 from ..body.lock import Lock
 from ..body.target import naming, place_folder
 from ..body.temporary import HOLDS, WorkFolder
-from ..drivers.ds.series import MARKER, is_series, listed
+from ..drivers.ds.series import LOCK, is_series, listed
 from ..errors import BusyError, UnsupportedError, explained
 from ..kernels.files import files
 from ..kernels.files.names import exists, is_folder, is_link, real_path
@@ -172,9 +172,8 @@ def _local(filename: Path) -> str:
 def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[None]:
     """Let one process at a time write to a file or series.
 
-    The lock of a file is another one next to it, which is removed at the end: a writer that took its place would
-    remove the lock, too. That of a series is its marker. Who makes a file of a series needs both, since the name may be
-    free for a moment.
+    The lock of a file is next to it, and is removed at the end. That of a series is in its folder. Who makes a file of
+    a series needs both, since the name may be free for a moment.
     """
     folder = os.path.dirname(path)
     if folder and not exists(folder):
@@ -199,14 +198,14 @@ def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[No
 def _locks(path: str, compacts: bool) -> list[Lock]:
     """Return the locks of what is there, or none if it is no longer the same when they are locked."""
     held: list[Lock] = []
-    has_marker = HOLDS and is_series(path)  # elsewhere, a folder with an open file has its name for good
+    is_one = HOLDS and is_series(path)  # elsewhere, a folder with an open file has its name for good
     try:
-        if compacts or not has_marker:
+        if compacts or not is_one:
             folder, name = os.path.split(path)
             held.append(Lock(os.path.join(folder or ".", f".{name}.lock"), path))
-        if has_marker:
-            held.append(Lock(os.path.join(path, MARKER), path, is_data=True))
-        if has_marker is (HOLDS and is_series(path)):
+        if is_one:
+            held.append(Lock(os.path.join(path, LOCK), path, stays=True))
+        if is_one is (HOLDS and is_series(path)):
             return held
     except (FileNotFoundError, NotADirectoryError):
         pass

@@ -22,7 +22,16 @@ from ..codec.encode import describe
 from ..datasets import META, as_array, dims
 from ..drivers.base import check_faults
 from ..drivers.ds.composing import composed, write, write_buffers
-from ..drivers.ds.series import MARKER, Marker, Segment, SeriesSource, listed, read_marker, segment_name
+from ..drivers.ds.series import (
+    MARKER,
+    Marker,
+    Segment,
+    SeriesSource,
+    listed,
+    open_each,
+    read_marker,
+    segment_name,
+)
 from ..drivers.ds.source import DsSource
 from ..drivers.ds.whole import WHOLE_SIZE, loads
 from ..errors import DriverError, DsError, UnsupportedError
@@ -121,7 +130,7 @@ def _before(
         constant = [name for name, array in arrays.items() if dim not in dims(name, given.get(name, {}), array.ndim)]
         found = loads(path, known, [key, *constant], False, False, False)
         return found.get(key), [as_array(found[name]) for name in constant], [arrays[name] for name in constant]
-    source = DsSource(path)
+    [source] = open_each([path], dim)
     try:
         meta, old = describe(arrays, given), source.meta
         if not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]) or key not in old:
@@ -136,8 +145,8 @@ def _before(
                 return None
             if dim not in names:
                 constant.append(name)
-        n = (old[key][".size"] or [0])[0]
-        values = source.read(key, (range(max(n - 1, 0), n),)) if len(old[key][".size"]) == 1 else None
+        size = old[key][".size"]
+        values = source.read(key, (range(max(size[0] - 1, 0), size[0]),)) if len(size) == 1 else None
         return values, [as_array(source.read(name)) for name in constant], [arrays[name] for name in constant]
     finally:
         source.close()
@@ -235,20 +244,25 @@ def _compact_last(path: str, durable: bool) -> None:
     The wider segment replaces all of them at the moment when it gets its name.
     """
     segments, _ = listed(path)
-    sizes = [os.stat(one.path).st_size for one in segments]
-    start, size = len(segments) - 1, sizes[-1]
-    while start and sizes[start - 1] <= RATIO * size:
-        start -= 1
-        size += sizes[start]
-    if start < len(segments) - 1:
-        wider = os.path.join(path, segment_name(segments[start].first, segments[-1].last))
-        join(path, segments[start:], wider, durable=durable)
-        _remove([one.path for one in segments[start:]])
+    some: list[Segment] = []
+    size = 0
+    for one in reversed(segments):
+        n = os.stat(one.path).st_size
+        if some and n > RATIO * size:
+            break
+        some.insert(0, one)
+        size += n
+    if len(some) > 1:
+        wider = os.path.join(path, segment_name(some[0].first, some[-1].last))
+        join(path, some, wider, in_memory=size <= SMALL_SIZE, durable=durable)
+        _remove([one.path for one in some])
         if durable:
             files.sync_folder(wider)
 
 
-def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool = False) -> None:
+def join(
+    path: str, segments: Sequence[Segment], target: str, *, in_memory: bool = False, durable: bool = False
+) -> None:
     """Write one ds file with the data of some successive segments of a series. It has checksums if all of them have.
 
     Raises
@@ -257,13 +271,13 @@ def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool =
         If a segment cannot be read, or the file cannot be written.
     """
     source = SeriesSource(path, [one.path for one in segments])
-    has_sums = all(isinstance(one, DsSource) and one.sums is not None for one in source.sources)
+    has_sums = all(isinstance(one, DsSource) and one.sums is not None for one in reversed(source.sources))
     options: dict[str, Any] = {"durable": durable, "checksum": has_sums}
     try:
         check_faults(source.faults, source.meta)
         keys = [key for key in source.meta if key != META]
-        if sum(os.stat(one.path).st_size for one in segments) <= SMALL_SIZE:
-            write(target, {key: as_array(source.read(key)) for key in keys}, source.meta, **options)
+        if in_memory:
+            write(target, {key: as_array(values) for key, values in source.whole(keys).items()}, source.meta, **options)
             return
         with created(target, dict(source.meta), **options) as sink:
             for key in keys:

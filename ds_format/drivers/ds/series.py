@@ -48,10 +48,12 @@ from .whole import loads
 
 MARKER = "series.json"
 """The file that makes a folder a series. It is there before the first segment."""
+LOCK = ".lock"
+"""The empty file that a writer has locked. It is not the marker, because that is replaced by another file."""
 FORMAT = "ds-series-1"
 MARKER_SIZE = 1 << 16
 """Maximum bytes of it."""
-SMALL_SIZE = 16 * 1024
+SMALL_SIZE = 64 * 1024
 """Maximum bytes of a segment that is read together with others."""
 TRIES = 100
 """How often a folder is listed, if it changes meanwhile."""
@@ -105,6 +107,8 @@ def read_marker(path: str) -> Marker:
     try:
         return marker_of(bytes(read_file(name, MARKER_SIZE) or b""), name)
     except FileNotFoundError:
+        if not os.path.isdir(path):  # it has just lost its name
+            raise
         raise IsADirectoryError(errno.EISDIR, f"a folder without {MARKER}, expected a file or a series", path) from None
 
 
@@ -196,7 +200,7 @@ class AlikeSegments(HeldSource):
 Sources = list[DsSource | AlikeSegments]
 
 
-def _open_each(paths: Sequence[str], dim: str | None, **options: Any) -> Sources:
+def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> Sources:
     """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None."""
     sources: Sources = []
     alike: list[Dataset] = []
@@ -244,7 +248,7 @@ def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], So
     list of str
         The path of each segment.
     list
-        See `_open_each`.
+        See `open_each`.
 
     Raises
     ------
@@ -261,7 +265,7 @@ def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], So
         paths = [one.path for one in _resolved(path, found[1])[0]]
         before = None
         with contextlib.suppress(FileNotFoundError):  # another process compacted it
-            sources = _open_each(paths, dim, **options)
+            sources = open_each(paths, dim, **options)
             if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
                 return paths, sources
             _close(sources)
@@ -311,7 +315,7 @@ class SeriesSource(BaseSource):
         if segments is None:
             self.segments, self.sources = _open_all(self.path, dim, **options)
         else:
-            self.segments, self.sources = segments, _open_each(segments, dim, **options)
+            self.segments, self.sources = segments, open_each(segments, dim, **options)
         try:
             self._join()
         except BaseException as error:
