@@ -106,7 +106,7 @@ def append(
             start_series(path, d, dim, duplicates, progress, given)
         else:
             new = Additions(path if exists(path) else None, d, dim, duplicates)
-            merge_parts(dim, new.paths, path, new.open, progress=progress, **given)
+            merge_parts(dim, new.paths, path, new.open, progress=progress, appends=True, **given)
 
 
 def compact(filename: Path, *, timeout: float = TIMEOUT, durable: bool = False) -> None:

@@ -65,7 +65,8 @@ def start_series(
     target = FolderTarget(path, durable=bool(options.get("durable")), replaces=lambda _: False)
     try:
         folder = target.create()
-        merge_parts(dim, new.paths, os.path.join(folder, segment_name(1, 1)), new.open, progress=progress, **options)
+        first = os.path.join(folder, segment_name(1, 1))
+        merge_parts(dim, new.paths, first, new.open, progress=progress, appends=True, **options)
         files.write_file(os.path.join(folder, MARKER), [Marker(dim, new.is_sorted).text()])
         target.commit()
     except BaseException:
@@ -178,7 +179,7 @@ def _append_any(
 ) -> None:
     """Append any data by the plan of a merge. If old records are replaced, so are all segments from the first one."""
     dim, first, last = marker.dim, segments[-1].last + 1, segments[-1].last + 1
-    with planned(dim, new.paths, new.open) as plan:
+    with planned(dim, new.paths, new.open, appends=True) as plan:
         unlike = {key for keys in plan.constants.keys for key in keys if plan.constants.is_different(key)}
         metas = dict(zip(new.paths, plan.files.metas, strict=True))
     if marker.is_sorted and not new.is_sorted:

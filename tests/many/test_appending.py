@@ -99,7 +99,7 @@ def test_times_that_exist(series: bool, n_before: int, tmp_path: Path) -> None:
     with pytest.raises(ds.UnsupportedError, match=rf'"time": 1 of .* already: 2000-01-01T0{n_before - 1}:00:00;'):
         ds.append(path, again, "time")
     assert same_dataset(ds.read(path), before)
-    with pytest.warns(ds.DsWarning, match="title"):
+    with pytest.warns(ds.DsWarning, match="title.*are kept$"):
         ds.append(path, again, "time", duplicates="last")
     found = ds.read(path)
     assert found["time"].tolist() == [*range(n_before + 1)]
@@ -169,8 +169,9 @@ def test_what_is_not_along_the_dimension_is_that_of_the_first(series: bool, tmp_
     for i in (1, 2):
         other = report(i)
         other["lat"] = np.array([1.5, 9.0])
-        with pytest.warns(ds.DsWarning, match='variable "lat": found 2.5 at .* in .* but 9.0'):
+        with pytest.warns(ds.DsWarning, match='variable "lat": found 2.5 at .* in .* but 9.0') as told:
             ds.append(path, other, "time")
+        assert str(told[0].message).endswith("only the first value is kept")  # there is no option that keeps others
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ds.append(path, report(3), "time")
