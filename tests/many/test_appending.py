@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import threading
 import warnings
 from pathlib import Path
@@ -297,12 +298,49 @@ def test_what_is_wrong_with_a_series_is_named(tmp_path: Path) -> None:
     assert {problem.severity for problem in ds.verify(path)} == {"error"}
 
 
-def test_a_segment_of_another_series(tmp_path: Path) -> None:
+def test_a_segment_that_is_missing_at_an_end(tmp_path: Path) -> None:
     path = tmp_path / "all.ds"
     make(path)
-    ds.write(path / "00000005.ds", {"y": [1], ".": {"y": {".dims": ["i"]}}})
-    with pytest.raises(ds.FormatError, match=r'00000005\.ds: a segment .* without its dimension "time"'):
-        ds.read(path)
+    (path / "00000004.ds").unlink()  # as before the last append
+    assert ds.read(path)["time"].tolist() == [0, 1, 2]
+    ds.append(path, report(7), "time")
+    assert ds.read(path)["time"].tolist() == [0, 1, 2, 7]
+    (path / "00000001.ds").unlink()
+    for use in (ds.read, ds.compact, lambda path: ds.append(path, report(8), "time")):
+        with pytest.raises(ds.FormatError, match=r"all\.ds: segment 00000001\.ds is missing"):
+            use(path)
+
+
+FOREIGN: dict[str, tuple[Any, type[Exception], str]] = {
+    "other dimension": ({"y": [1], ".": {"y": {".dims": ["i"]}}}, ds.FormatError, 'without its dimension "time"'),
+    "other sizes": (report(9) | {"x": np.zeros((1, 5)), "lat": np.zeros(5)}, ds.UnsupportedError, "incompatible sizes"),
+    "other types": (report(9) | {"x": np.array([["a", "b"]], object)}, ds.UnsupportedError, '"x"'),
+    "netcdf": (b"CDF\x01" + bytes(28), ds.FormatError, "not a ds file"),
+    "empty": (b"", ds.FormatError, "the file is empty"),
+    "folder": (None, IsADirectoryError, "directory"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_segment_of_another_series(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.ds"
+    make(path)
+    foreign = path / "00000005.ds"
+    data, error, match = FOREIGN[what]
+    if isinstance(data, dict):
+        ds.write(foreign, data)
+    elif data is None:
+        foreign.mkdir()
+    else:
+        foreign.write_bytes(data)
+    listing = names(path)
+    for use in (ds.read, ds.open, ds.compact, lambda path: ds.append(path, report(8), "time")):
+        with pytest.raises(error, match=match):
+            use(path)
+    assert names(path) == listing
+    assert names(tmp_path) == ["all.ds"]
+    foreign.rmdir() if data is None else foreign.unlink()
+    assert ds.read(path)["time"].tolist() == [0, 1, 2, 3]
 
 
 def test_leftovers_of_killed_processes_do_not_count(tmp_path: Path) -> None:
@@ -362,6 +400,45 @@ def test_commands_and_other_readers(tmp_path: Path) -> None:
     assert not ds.diff(path, tmp_path / "one.ds")
     facts = facts_of(str(path))
     assert (facts["format"], facts["dimensions"]["time"]["size"]) == ("ds series, 4 segments", 4)
+
+
+def test_a_series_among_inputs_is_one_file(tmp_path: Path) -> None:
+    make(tmp_path / "a.ds")
+    ds.write(tmp_path / "b.ds", report(4, 2))
+    merged = ds.merge([*(report(i) for i in range(4)), report(4, 2)], "time")
+    for inputs in ([tmp_path / "a.ds", tmp_path / "b.ds"], tmp_path / "*.ds"):
+        assert same_dataset(ds.read_many(inputs, dim="time"), merged)
+    assert [one["time"].tolist() for one in ds.readdir(tmp_path)] == [[0, 1, 2, 3], [4, 5]]
+    records = ds.convert_many(tmp_path, tmp_path / "out", to="nc")
+    assert [os.path.basename(record.input) for record in records] == ["a.ds", "b.ds"]
+    assert ds.read(tmp_path / "out" / "a.nc")["time"].tolist() == [0, 1, 2, 3]
+    assert [file.name for file in sorted((tmp_path / "out").glob("*.nc"))] == ["a.nc", "b.nc"]
+
+
+def test_open_many_with_a_series(tmp_path: Path) -> None:
+    pytest.importorskip("xarray", reason="xarray is not installed")
+    make(tmp_path / "a.ds")
+    ds.write(tmp_path / "b.ds", report(4, 2))
+    with ds.open_many([tmp_path / "a.ds", tmp_path / "b.ds"], "time") as found:
+        assert found["name"].values.tolist() == [f"record {i}" for i in range(6)]
+    with ds.open_many(tmp_path / "*.ds", "time") as found:
+        ds.append(tmp_path / "a.ds", report(9), "time")
+        with pytest.raises(ds.ReplacedError):
+            found["x"].load()
+
+
+def test_5_0_2_reads_a_compacted_file(tmp_path: Path, reference_python: str) -> None:
+    path = tmp_path / "all.ds"
+    make(path, 20)
+    expected = ds.read(path)
+    ds.compact(path)
+    code = "import sys, ds_format as ds; d = ds.read(sys.argv[1]); ds.write(sys.argv[2], d); print(d['name'][-1])"
+    command = [reference_python, "-I", "-c", code, str(path), str(tmp_path / "again.ds")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"record 19\n"
+    found = ds.read(tmp_path / "again.ds")
+    for key in expected:
+        if key != ".":
+            assert same_data(found[key], expected[key])
 
 
 def test_a_series_in_xarray(tmp_path: Path) -> None:
