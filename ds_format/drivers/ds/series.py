@@ -3,8 +3,8 @@
 ::
 
     all.ds/series.json              {"format": "ds-series-1", "dim": "time", "sorted": true}
-    all.ds/00000001-00000016.ds     a segment in place of 16, which were compacted
-    all.ds/00000017.ds              a segment that one append wrote
+    all.ds/00000001-00000008.ds     a segment in place of 8, which were compacted
+    all.ds/00000009.ds              a segment that one append wrote
 
 The names of segments are the numbers of appends. There is no list of segments, so that each state of the folder is one
 dataset: a segment appears by one rename, and one that a wider segment covers does not count.
@@ -130,7 +130,7 @@ def marker_of(data: bytes, name: str) -> Marker:
 def listed(path: str) -> tuple[list[Segment], list[str]]:
     """Return the segments of a series, and the paths of files that do not count: covered segments, temporary files.
 
-    The caller holds the lock of the series. Without it, use `open_segments`.
+    The caller holds the lock of the series. Without it, use `SeriesSource`.
 
     Raises
     ------
