@@ -175,15 +175,10 @@ def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[No
     The lock of a file is next to it, and is removed at the end. That of a series is in its folder. Who makes a file of
     a series needs both, since the name may be free for a moment.
     """
-    folder = os.path.dirname(path)
-    if folder and not exists(folder):
-        error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        raise explained(error, is_output=True)
     end, pause, held = time.monotonic() + timeout, 0.001, []
     while not held:
         try:
-            with naming(path):
-                held = _locks(path, compacts)
+            held = _locks(path, compacts)
         except BusyError:
             if time.monotonic() >= end:
                 raise
@@ -202,13 +197,17 @@ def _locks(path: str, compacts: bool) -> list[Lock]:
     try:
         if compacts or not is_one:
             folder, name = os.path.split(path)
-            held.append(Lock(os.path.join(folder or ".", f".{name}.lock"), path))
+            if folder and not exists(folder):
+                error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+                raise explained(error, is_output=True)
+            with naming(path):
+                held.append(Lock(os.path.join(folder or ".", f".{name}.lock"), path))
         if is_one:
-            held.append(Lock(os.path.join(path, LOCK), path, stays=True))
-        if is_one is (HOLDS and is_series(path)):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                held.append(Lock(os.path.join(path, LOCK), path, stays=True))
+                return held
+        elif not (HOLDS and is_series(path)):
             return held
-    except (FileNotFoundError, NotADirectoryError):
-        pass
     except BaseException:
         _release(held)
         raise

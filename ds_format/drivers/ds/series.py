@@ -186,7 +186,7 @@ class AlikeSegments(HeldSource):
                 continue
             size, values = entry[".size"], None
             names = [] if size is None else dims(key, entry, len(size))
-            if dim in names:
+            if dim in names and len(datasets) > 1:
                 each = [one[key] for one in datasets]
                 is_masked = any(isinstance(array, np.ma.MaskedArray) for array in each)
                 values = (np.ma if is_masked else np).concatenate(each, names.index(dim))
