@@ -175,7 +175,8 @@ def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[No
     The lock of a file is next to it, and is removed at the end. That of a series is in its folder. Who makes a file of
     a series needs both, since the name may be free for a moment.
     """
-    end, pause, held = time.monotonic() + timeout, 0.001, []
+    end, pause = time.monotonic() + timeout, 0.001
+    held: list[Lock] = []
     while not held:
         try:
             held = _locks(path, compacts)

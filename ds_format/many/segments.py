@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ from ..body import Location
 from ..body.target import FolderTarget
 from ..codec.encode import describe
 from ..datasets import META, as_array, dims
-from ..drivers.base import check_faults
+from ..drivers.base import Metadata, check_faults
 from ..drivers.ds.composing import composed, write, write_buffers
 from ..drivers.ds.series import (
     MARKER,
@@ -104,7 +106,7 @@ def _append_alike(path: str, last: Segment, marker: Marker, d: Any, options: Map
         before = _before(last.path, buffers[0], arrays, given, marker.dim)
     except DsError:
         return False  # the general way says what is wrong
-    values = arrays.get(escape(marker.dim))
+    values: Any = arrays.get(escape(marker.dim))
     if before is None or not _is_axis(values) or not _is_axis(before[0]):
         return False
     if values[0] <= before[0][-1] or not (values[1:] > values[:-1]).all() or not all(map(_equal, *before[1:])):
@@ -121,36 +123,43 @@ def _before(
     Returns
     -------
     values
-        Of the coordinate of the dimension, at least the last one.
+        The coordinate of the dimension, at least its last value.
     list, list
         Old and new values of variables without the dimension.
     """
+    if any(array is None for array in arrays.values()):
+        return None
     key = escape(dim)
-    known = files.read_file(path, WHOLE_SIZE)
-    if known is not None and known.startswith(header):  # so that all metadata are the same
-        constant = [name for name, array in arrays.items() if dim not in dims(name, given.get(name, {}), array.ndim)]
-        found = loads(path, known, [key, *constant], False, False, False)
-        return found.get(key), [as_array(found[name]) for name in constant], [arrays[name] for name in constant]
-    [source] = open_each([path], dim)
-    try:
-        meta, old = describe(arrays, given), source.meta
-        if not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]) or key not in old:
-            return None
-        constant = []
-        for name in arrays:
-            size, other = meta[name][".size"], old[name].get(".size")
-            if size is None or other is None or len(size) != len(other):
+    constant = [name for name, array in arrays.items() if dim not in dims(name, given.get(name, {}), array.ndim)]
+    found = files.read_file(path, WHOLE_SIZE)
+    if found is not None and found.startswith(header):  # so that all metadata are the same
+        old: dict[str, Any] = loads(path, found, [key, *constant], False, False, False)
+    else:
+        [source] = open_each([path], dim)[0]
+        try:
+            meta = describe(arrays, given)
+            if not are_alike(meta, source.meta, SAME) or not _equal(meta[META], source.meta[META]):
                 return None
-            names = dims(name, meta[name], len(size))
-            if any(one != dim and n != m for one, n, m in zip(names, size, other, strict=True)):
+            if _other_sizes(meta, dim) != _other_sizes(source.meta, dim) or key not in meta or key in constant:
                 return None
-            if dim not in names:
-                constant.append(name)
-        size = old[key][".size"]
-        values = source.read(key, (range(max(size[0] - 1, 0), size[0]),)) if len(size) == 1 else None
-        return values, [as_array(source.read(name)) for name in constant], [arrays[name] for name in constant]
-    finally:
-        source.close()
+            old = {name: source.read(name) for name in constant}
+            if arrays[key].ndim == 1:
+                n = source.meta[key][".size"][0]
+                old[key] = source.read(key, (range(max(n - 1, 0), n),))
+        finally:
+            source.close()
+    return old.get(key), [as_array(old[name]) for name in constant], [arrays[name] for name in constant]
+
+
+def _other_sizes(meta: Metadata, dim: str) -> dict[str, list[int] | None]:
+    """Return the sizes of all variables along other dimensions."""
+    found: dict[str, list[int] | None] = {}
+    for key, entry in meta.items():
+        if key != META:
+            size = entry.get(".size")
+            names = [] if size is None else dims(key, entry, len(size))
+            found[key] = None if size is None else [n for n, one in zip(size, names, strict=True) if one != dim]
+    return found
 
 
 def _is_axis(values: Any) -> bool:
@@ -187,9 +196,9 @@ def _append_any(
         files.write_file(os.path.join(path, MARKER), [text], True, bool(options.get("durable")))
     paths, tail, start = new.paths[1:], 0, 0
     if new.first_replaced is not None:
-        paths = new.paths
-        tail, start = _segment_at(segments, new.first_replaced, dim)
-        first = segments[tail].first
+        lengths = _lengths(segments, dim)
+        tail = bisect.bisect_right([*itertools.accumulate(lengths)], new.first_replaced)
+        paths, start, first = new.paths, sum(lengths[:tail]), segments[tail].first
 
     def open_part(one: Location) -> Subset:
         selection = new.selection(one)
@@ -226,17 +235,14 @@ def _remove(paths: Sequence[str]) -> None:
             os.unlink(path)
 
 
-def _segment_at(segments: Sequence[Segment], position: int, dim: str) -> tuple[int, int]:
-    """Return the index of the segment that has a position along the dimension, and the position where it begins."""
-    start = 0
-    for i, one in enumerate(segments):
+def _lengths(segments: Sequence[Segment], dim: str) -> list[int]:
+    """Return the number of positions of each segment along the dimension."""
+    lengths = []
+    for one in segments:
         source = DsSource(one.path)
-        n = size_along(source.meta, dim) or 0
+        lengths.append(size_along(source.meta, dim) or 0)
         source.close()
-        if position < start + n:
-            return i, start
-        start += n
-    raise IndexError(position)
+    return lengths
 
 
 def _compact_last(path: str, durable: bool) -> None:

@@ -187,4 +187,5 @@ if __name__ == "__main__":
     segments.FANOUT, segments.SMALL_SIZE = 2, 3000
     how, name, folder, *numbers = sys.argv[1:]
     chosen = WAYS[name] if name in WAYS else Way("all.ds", rename, n_records)
-    {"run": run, "kill": kill, "full": full}[how](chosen, Path(folder, chosen.output), *map(int, numbers))
+    hows: dict[str, Callable[..., None]] = {"run": run, "kill": kill, "full": full}
+    hows[how](chosen, Path(folder, chosen.output), *map(int, numbers))

@@ -354,6 +354,23 @@ def test_leftovers_of_killed_processes_do_not_count(tmp_path: Path) -> None:
     assert ds.read(path)["time"].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("change", ["compact", "replace", "remove"])
+def test_a_handle_is_not_one_of_another_series(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.ds"
+    make(path)
+    with ds.open(path) as file:
+        if change == "compact":
+            ds.compact(path)
+        else:
+            shutil.rmtree(path)
+        if change == "replace":
+            for i in range(4):
+                ds.append(path, report(i + 4), "time", series=True)
+        assert file["time"][:].tolist() == [0, 1, 2, 3]
+        with pytest.raises((ds.ReplacedError, FileNotFoundError)):
+            file["time"].handle()
+
+
 @BOTH
 def test_the_second_appender_waits_or_is_refused(series: bool, tmp_path: Path) -> None:
     path = tmp_path / "all.ds"
@@ -406,7 +423,8 @@ def test_a_series_among_inputs_is_one_file(tmp_path: Path) -> None:
     make(tmp_path / "a.ds")
     ds.write(tmp_path / "b.ds", report(4, 2))
     merged = ds.merge([*(report(i) for i in range(4)), report(4, 2)], "time")
-    for inputs in ([tmp_path / "a.ds", tmp_path / "b.ds"], tmp_path / "*.ds"):
+    listed: Any = [tmp_path / "a.ds", tmp_path / "b.ds"]
+    for inputs in (listed, str(tmp_path / "*.ds")):
         assert same_dataset(ds.read_many(inputs, dim="time"), merged)
     assert [one["time"].tolist() for one in ds.readdir(tmp_path)] == [[0, 1, 2, 3], [4, 5]]
     records = ds.convert_many(tmp_path, tmp_path / "out", to="nc")

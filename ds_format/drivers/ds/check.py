@@ -39,7 +39,8 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     source = open_ds(path)
     try:
         for one in source.apart.sources if isinstance(source, SeriesSource) else [source]:
-            _check_file(one, report, strict)
+            if isinstance(one, DsSource):
+                _check_file(one, report, strict)
     except BaseException:
         source.close()
         raise

@@ -178,21 +178,21 @@ def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]
 class AlikeSegments(HeldSource):
     """Consecutive small segments that have equal metadata, as one source, whose values are in memory."""
 
-    def __init__(self, path: str, meta: Metadata, datasets: Sequence[Mapping[str, Any]], dim: str):
+    def __init__(self, each: Sequence[tuple[str, Dataset]], dim: str):
+        path, first = each[0]
         super().__init__(path)
-        self.meta = {META: meta[META]}
-        for key, entry in meta.items():
+        self.meta = {META: first[META][META]}
+        for key, entry in first[META].items():
             if key == META:
                 continue
-            size, values = entry[".size"], None
+            size = entry[".size"]
             names = [] if size is None else dims(key, entry, len(size))
-            if dim in names and len(datasets) > 1:
-                each = [one[key] for one in datasets]
-                is_masked = any(isinstance(array, np.ma.MaskedArray) for array in each)
-                values = (np.ma if is_masked else np).concatenate(each, names.index(dim))
+            values = None if size is None else as_array(first[key])
+            if dim in names and len(each) > 1:
+                arrays = [dataset[key] for _, dataset in each]
+                is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
+                values = (np.ma if is_masked else np).concatenate(arrays, names.index(dim))
                 size = [*values.shape]
-            elif size is not None:
-                values = as_array(datasets[0][key])
             self.arrays[key] = values
             self.meta[key] = {**entry, ".size": size, ".missing": isinstance(values, np.ma.MaskedArray)}
 
@@ -200,44 +200,45 @@ class AlikeSegments(HeldSource):
 Sources = list[DsSource | AlikeSegments]
 
 
-def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> Sources:
-    """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None."""
-    sources: Sources = []
-    alike: list[Dataset] = []
-    first = ""
-    is_plain = dim is not None and not any(options.values())
-    contents = read_files([*paths], SMALL_SIZE) if is_plain else itertools.repeat(None)
+def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> tuple[Sources, bytes]:
+    """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None.
+
+    Returns
+    -------
+    list
+    bytes
+        Size, time and inode of each, which tell them from other segments with the same names.
+    """
+    found: list[DsSource | list[tuple[str, Dataset]]] = []
+    contents = read_files([*paths], SMALL_SIZE if dim is not None and not any(options.values()) else -1)
     try:
-        for path, content in zip(paths, contents, strict=False):
+        for path, content in zip(paths, contents, strict=True):
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             dataset = None
             if content is not None and not content.endswith(MAGIC):
                 with contextlib.suppress(DsError):  # each variable that is damaged has an error of its own
                     dataset = loads(path, content, None, False, False, False)
-            if alike and (dataset is None or not _are_equal(dataset[META], alike[0][META])):
-                sources.append(AlikeSegments(first, alike[0][META], alike, dim or ""))
-                alike = []
+            last = found[-1] if found else None
             if dataset is None:
-                sources.append(DsSource(path, **options))
+                found.append(DsSource(path, **options))
+            elif isinstance(last, list) and _are_equal(dataset[META], last[0][1][META]):
+                last.append((path, dataset))
             else:
-                first = first if alike else path
-                alike.append(dataset)
-        if alike:
-            sources.append(AlikeSegments(first, alike[0][META], alike, dim or ""))
+                found.append([(path, dataset)])
+        return [AlikeSegments(one, dim or "") if isinstance(one, list) else one for one in found], contents.stamps()
     except BaseException:
-        _close(sources)
+        _close(one for one in found if isinstance(one, DsSource))
         raise
-    return sources
 
 
-def _are_equal(one: Metadata, other: Metadata) -> bool:
+def _are_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     with contextlib.suppress(ValueError):  # arrays among attributes
         return one == other
     return False
 
 
-def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], Sources]:
+def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], tuple[Sources, bytes]]:
     """Open all segments of a series, as they were at one moment, while other processes write to it.
 
     A segment that is open keeps its data. Two lists of the folder have to be equal: one that was made during a rename
@@ -247,8 +248,8 @@ def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], So
     -------
     list of str
         The path of each segment.
-    list
-        See `open_each`.
+    tuple
+        The result of `open_each`.
 
     Raises
     ------
@@ -265,10 +266,10 @@ def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], So
         paths = [one.path for one in _resolved(path, found[1])[0]]
         before = None
         with contextlib.suppress(FileNotFoundError):  # another process compacted it
-            sources = open_each(paths, dim, **options)
+            opened = open_each(paths, dim, **options)
             if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
-                return paths, sources
-            _close(sources)
+                return paths, opened
+            _close(opened[0])
     raise ReplacedError(f"the folder changed while it was read, {TRIES} times", path=path)
 
 
@@ -297,6 +298,8 @@ class SeriesSource(BaseSource):
     segments : list of str
     sources : list
         The open segments.
+    stamps : bytes
+        See `open_each`.
     plans : dict
         Key of a variable → how its parts are joined.
 
@@ -313,9 +316,10 @@ class SeriesSource(BaseSource):
         self.dim = read_marker(self.path).dim
         dim = None if apart else self.dim
         if segments is None:
-            self.segments, self.sources = _open_all(self.path, dim, **options)
+            self.segments, opened = _open_all(self.path, dim, **options)
         else:
-            self.segments, self.sources = segments, open_each(segments, dim, **options)
+            self.segments, opened = segments, open_each(segments, dim, **options)
+        self.sources, self.stamps = opened
         try:
             self._join()
         except BaseException as error:
@@ -343,26 +347,31 @@ class SeriesSource(BaseSource):
         """The same series, with each segment opened on its own."""
         if all(isinstance(source, DsSource) for source in self.sources):
             return self
-        try:
-            return SeriesSource(self.path, self.segments, apart=True)
-        except FileNotFoundError as error:
-            raise ReplacedError(REPLACED, path=self.path) from error
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found = SeriesSource(self.path, self.segments, apart=True)
+            if found.stamps == self.stamps:
+                return found
+            found.close()
+        raise ReplacedError(f"{REPLACED}; open it again", path=self.path)
 
     def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
         if index is None:
             return self.whole([name])[name]
+        return self._part(name, index)
+
+    def _part(self, name: str, index: tuple[Any, ...] | None) -> Any:
         return part_of(self.plans[name], index, lambda i, local: self.sources[i].read(name, local))
 
     def whole(self, keys: Iterable[str]) -> dict[str, Any]:
         """Return whole variables. Numbers of a file are read into their places, all of them by one call."""
         found: dict[str, Any] = {}
         targets: dict[str, MergedArray] = {}
-        pending: dict[int, list[tuple[Stored, Any]]] = {}
+        pending: dict[DsSource, list[tuple[Stored, Any]]] = {}
         for key in keys:
             self._check(key)
             plan = self.plans[key]
             if plan.way is Way.FIRST or plan.axis:
-                found[key] = part_of(plan, None, lambda i, local, key=key: self.sources[i].read(key, local))  # type: ignore[misc]
+                found[key] = self._part(key, None)
                 continue
             found[key] = None
             target = targets[key] = _target(plan, plan.shape or ())
@@ -373,11 +382,11 @@ class SeriesSource(BaseSource):
                     continue
                 stored = None if part.convert is not None or target.mask is not None else source.stored(key)
                 if stored is not None and stored.dtype == target.values.dtype and stored.size:
-                    pending.setdefault(part.input, []).append((stored, target.values[at]))
+                    pending.setdefault(source, []).append((stored, target.values[at]))
                 else:
                     target.put(at, converted(plan, part, as_array(source.read(key))))
-        for i, some in pending.items():
-            self.sources[i].read_into(*zip(*some, strict=True))
+        for source, some in pending.items():
+            source.read_into(some)
         return found | {key: _values(target) for key, target in targets.items()}
 
     def handle(self, name: str) -> SeriesHandle:
@@ -403,31 +412,26 @@ def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], M
     starts = [0, *itertools.accumulate(lengths)]
     parts = [MergePart(i, start, n, None) for i, (start, n) in enumerate(zip(starts, lengths, strict=False))]
     plans = []
-    meta = {META: metas[0][META]}
+    meta: dict[str, dict[str, Any]] = {META: metas[0][META]}
     if any(one.keys() != metas[0].keys() or not _are_equal(one[META], meta[META]) for one in metas[1:]):
         return None
     for key, entry in metas[0].items():
         if key == META:
             continue
-        size, missing = entry.get(".size"), any(one[key].get(".missing", True) for one in metas)
+        size: Any = entry.get(".size")
+        missing = any(one[key].get(".missing", True) for one in metas)
         names = [] if size is None else dims(key, entry, len(size))
         axis = names.index(dim) if dim in names else None
-        for one, n in zip(metas, lengths, strict=True):
-            expected = size if axis is None else [*size[:axis], n, *size[axis + 1 :]]
-            if one is metas[0] and size == expected:
-                continue
-            if not _are_equal(one[key], {**entry, ".size": expected, ".missing": one[key].get(".missing")}):
+        sizes = [size if axis is None else [*size[:axis], n, *size[axis + 1 :]] for n in (*lengths, starts[-1])]
+        for one, n in zip(metas, sizes, strict=False):
+            if not _are_equal(one[key], {**entry, ".size": n, ".missing": one[key].get(".missing")}):
                 return None
-        meta[key] = {**entry, ".missing": missing}
-        if axis is None:
-            shape = None if size is None else tuple(size)
-            plans.append(
-                MergePlan(key, Way.FIRST, 0, shape, entry.get(".type"), parts[:1] if shape is not None else [], missing)
-            )
-        else:
-            size = [*size[:axis], starts[-1], *size[axis + 1 :]]
-            meta[key] |= {".size": size, ".dims": names}
-            plans.append(MergePlan(key, Way.JOIN, axis, tuple(size), entry.get(".type"), parts, missing))
+        meta[key] = {**entry, ".size": sizes[-1], ".missing": missing}
+        if axis is not None:
+            meta[key][".dims"] = names
+        way, own = (Way.JOIN, parts) if axis is not None else (Way.FIRST, [] if size is None else parts[:1])
+        shape = None if size is None else tuple(sizes[-1])
+        plans.append(MergePlan(key, way, axis or 0, shape, entry.get(".type"), own, missing))
     return plans, meta
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -313,11 +313,11 @@ class DsSource(BaseSource):
         return Stored(np.dtype(f"<{var.type.code}"), var.size, self.header.body + var.offset)
 
     @watched
-    def read_into(self, stored: Sequence[Stored], outs: Sequence[NDArray[Any]]) -> None:
+    def read_into(self, places: Iterable[tuple[Stored, NDArray[Any]]]) -> None:
         """Read numbers into C-contiguous arrays."""
-        offsets = np.array([one.offset for one in stored], np.int64)
-        sizes = np.array([one.size for one in stored], np.int64)
-        self._opened.ranges(offsets, sizes, [out.reshape(-1).view(np.uint8) for out in outs])
+        stored, arrays = zip(*places, strict=True)
+        offsets, sizes = np.array([(one.offset, one.size) for one in stored], np.int64).T.copy()
+        self._opened.ranges(offsets, sizes, [array.reshape(-1).view(np.uint8) for array in arrays])
 
     def section(self, stored: Stored) -> Body:
         """Return the bytes of the file that contain numbers in one piece."""
