@@ -470,3 +470,38 @@ def test_a_series_in_xarray(tmp_path: Path) -> None:
     more["time"] = more["time"] + np.timedelta64(1, "h")
     ds.append(path, more, "time")
     assert ds.read(path)["time"].tolist() == [0, 1, 2, 3, 4]
+
+
+ODD: dict[str, Any] = {
+    "no data": (None, {".type": "float64"}),
+    "scalar": (2.5, {}),
+    "text": ("station", {}),
+    "bool": (np.array([[True, False]]), {".dims": ["time", "k"]}),
+    "second": (np.array([[1.5], [2.5]]), {".dims": ["lat", "time"]}),
+    "list": (np.array([1, 2], "i2"), {".dims": ["k"], "flag_values": np.array([1, 2], "i2")}),
+    "all missing": (np.ma.masked_all((1, 2)), {".dims": ["time", "k"]}),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_variables(what: str, tmp_path: Path) -> None:
+    value, meta = ODD[what]
+    pieces = [report(i) | {"odd": value} for i in range(10)]
+    for i, piece in enumerate(pieces):
+        piece["."]["odd"] = meta
+        ds.append(tmp_path / "all.ds", piece, "time", series=True)
+        assert same_dataset(ds.read(tmp_path / "all.ds"), ds.merge(pieces[: i + 1], "time"))
+    with ds.open(tmp_path / "all.ds") as file:
+        handle = file["odd"].handle()
+        assert same_data(handle.read(), ds.merge(pieces, "time")["odd"])
+
+
+def test_no_records(tmp_path: Path) -> None:
+    pieces = [report(i) for i in (0, 0, 1, 1, 2)]
+    for piece in pieces:
+        del piece["name"], piece["."]["name"]  # empty text has another type
+    for empty in pieces[0:3:2]:
+        empty.update(time=empty["time"][:0], x=empty["x"][:0])
+    for piece in pieces:
+        ds.append(tmp_path / "all.ds", piece, "time", series=True)
+    assert same_dataset(ds.read(tmp_path / "all.ds"), ds.merge(pieces, "time"))
