@@ -29,6 +29,7 @@ from ..drivers.ds.series import (
     Marker,
     Segment,
     SeriesSource,
+    are_equal,
     listed,
     open_each,
     read_marker,
@@ -138,7 +139,7 @@ def _before(
         [source] = open_each([path], dim)[0]
         try:
             meta = describe(arrays, given)
-            if not are_alike(meta, source.meta, SAME) or not _equal(meta[META], source.meta[META]):
+            if not are_alike(meta, source.meta, SAME) or not are_equal(meta[META], source.meta[META]):
                 return None
             if _other_sizes(meta, dim) != _other_sizes(source.meta, dim) or key not in meta or key in constant:
                 return None
@@ -168,14 +169,9 @@ def _is_axis(values: Any) -> bool:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Return whether two arrays or attributes are equal, as far as this is seen at once."""
-    if isinstance(left, np.ndarray):
-        is_plain = type(left) is type(right) is np.ndarray
-        return is_plain and left.dtype == right.dtype and bool(np.array_equal(left, right))
-    try:
-        return bool(left == right)
-    except ValueError:  # arrays among attributes
-        return False
+    """Return whether two arrays are equal, as far as this is seen at once."""
+    is_plain = type(left) is type(right) is np.ndarray
+    return is_plain and left.dtype == right.dtype and bool(np.array_equal(left, right))
 
 
 def _append_any(

@@ -190,8 +190,8 @@ class AlikeSegments(HeldSource):
             values = None if size is None else as_array(first[key])
             if dim in names and len(each) > 1:
                 arrays = [dataset[key] for _, dataset in each]
-                is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
-                values = (np.ma if is_masked else np).concatenate(arrays, names.index(dim))
+                join = np.concatenate if {*map(type, arrays)} == {np.ndarray} else np.ma.concatenate
+                values = join(arrays, names.index(dim))
                 size = [*values.shape]
             self.arrays[key] = values
             self.meta[key] = {**entry, ".size": size, ".missing": isinstance(values, np.ma.MaskedArray)}
@@ -222,7 +222,7 @@ def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> tuple[So
             last = found[-1] if found else None
             if dataset is None:
                 found.append(DsSource(path, **options))
-            elif isinstance(last, list) and _are_equal(dataset[META], last[0][1][META]):
+            elif isinstance(last, list) and are_equal(dataset[META], last[0][1][META]):
                 last.append((path, dataset))
             else:
                 found.append([(path, dataset)])
@@ -232,7 +232,8 @@ def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> tuple[So
         raise
 
 
-def _are_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def are_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether metadata are equal, as far as this is seen at once."""
     with contextlib.suppress(ValueError):  # arrays among attributes
         return one == other
     return False
@@ -413,7 +414,7 @@ def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], M
     parts = [MergePart(i, start, n, None) for i, (start, n) in enumerate(zip(starts, lengths, strict=False))]
     plans = []
     meta: dict[str, dict[str, Any]] = {META: metas[0][META]}
-    if any(one.keys() != metas[0].keys() or not _are_equal(one[META], meta[META]) for one in metas[1:]):
+    if any(one.keys() != metas[0].keys() or not are_equal(one[META], meta[META]) for one in metas[1:]):
         return None
     for key, entry in metas[0].items():
         if key == META:
@@ -423,9 +424,11 @@ def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], M
         names = [] if size is None else dims(key, entry, len(size))
         axis = names.index(dim) if dim in names else None
         sizes = [size if axis is None else [*size[:axis], n, *size[axis + 1 :]] for n in (*lengths, starts[-1])]
-        for one, n in zip(metas, sizes, strict=False):
-            if not _are_equal(one[key], {**entry, ".size": n, ".missing": one[key].get(".missing")}):
-                return None
+        if size != sizes[0] or not all(
+            are_equal(one[key], {**entry, ".size": n, ".missing": one[key].get(".missing")})
+            for one, n in zip(metas[1:], sizes[1:], strict=False)
+        ):
+            return None
         meta[key] = {**entry, ".size": sizes[-1], ".missing": missing}
         if axis is not None:
             meta[key][".dims"] = names
