@@ -21,10 +21,26 @@
 
 #define NEXT(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
 
+/* After so many calls that need space, in a folder with the name `full`, there is none; -1: there is none. */
+int calls_until_full = 0;
+
+static int needs_space(const char *call, const char *path) {
+    if (!calls_until_full || !strstr(path, "/full/") || !strcmp(call, "fsync") || !strcmp(call, "close") ||
+        !strcmp(call, "unlink") || !strcmp(call, "rmdir"))
+        return 0;
+    if (calls_until_full > 0 && --calls_until_full)
+        return 0;
+    calls_until_full = -1;
+    errno = ENOSPC;
+    return 1;
+}
+
 /* Whether a call is to fail: SYSTEM_CALLS_FAIL is its name, and files `out`, with or without a dot and more behind
    it, and before it, count. */
 static int fails(const char *call, const char *path) {
     const char *wanted = getenv("SYSTEM_CALLS_FAIL"), *name = strrchr(path, '/');
+    if (needs_space(call, path))
+        return 1;
     if (!wanted || strcmp(wanted, call) || !name)
         return 0;
     name += name[1] == '.' ? 2 : 1;
@@ -94,6 +110,8 @@ ON_FD("fsync", int, fsync, (int fd), fd, fd)
 ON_FD("fsync", int, fdatasync, (int fd), fd, fd)
 ON_FD("write", int, ftruncate, (int fd, off_t size), fd, fd, size)
 ON_FD("write", int, ftruncate64, (int fd, off64_t size), fd, fd, size)
+ON_FD("write", int, fallocate, (int fd, int mode, off_t at, off_t size), fd, fd, mode, at, size)
+ON_FD("write", int, fallocate64, (int fd, int mode, off64_t at, off64_t size), fd, fd, mode, at, size)
 ON_FD("write", ssize_t, write, (int fd, const void *data, size_t size), fd, fd, data, size)
 ON_FD("write", ssize_t, pwrite, (int fd, const void *data, size_t size, off_t at), fd, fd, data, size, at)
 ON_FD("write", ssize_t, pwrite64, (int fd, const void *data, size_t size, off64_t at), fd, fd, data, size, at)
@@ -117,6 +135,9 @@ int close(int fd) {
 /* Calls on names. What was open under a name has another one after them. */
 #define ON_NAME(call, name, declared, folder, path, ...)                                                               \
     int name declared {                                                                                                \
+        char room[PATH_MAX];                                                                                           \
+        if (fails(call, at(folder, path, room)))                                                                       \
+            return -1;                                                                                                 \
         int result = NEXT(name)(__VA_ARGS__);                                                                          \
         if (result == 0)                                                                                               \
             tell_at(call, folder, path, 0, NULL);                                                                      \
@@ -155,6 +176,9 @@ ON_NAME("write", truncate64, (const char *a, off64_t size), AT_FDCWD, a, a, size
         va_end(more);                                                                                                  \
         struct stat status;                                                                                            \
         int is_new = (flags & O_CREAT) && fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) < 0;                     \
+        char room[PATH_MAX];                                                                                           \
+        if (is_new && needs_space("create", at(folder, path, room)))                                                   \
+            return -1;                                                                                                 \
         int fd = NEXT(name)(__VA_ARGS__);                                                                              \
         if (fd >= 0 && (is_new || (flags & O_TRUNC)))                                                                  \
             tell_fd(is_new ? "create" : "write", fd);                                                                  \

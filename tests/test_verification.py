@@ -175,7 +175,8 @@ def test_what_cannot_be_opened_is_a_problem(tmp_path: Path) -> None:
     folder.mkdir()
     unknown.write_bytes(b"")
     assert verify(nothing) == [Problem(str(nothing), None, "File does not exist", "error")]
-    assert verify(folder) == [Problem(str(folder), None, "Is a directory", "error")]
+    message = "a folder without series.json, expected a file or a series"
+    assert verify(folder) == [Problem(str(folder), None, message, "error")]
     [problem] = verify(str(unknown).encode())
     assert problem.path == str(unknown)
     assert problem.message.startswith("unknown file format")

@@ -154,7 +154,9 @@ def read(
             except FileNotFoundError as error:
                 raise explained(error) from None
             except IsADirectoryError:
-                found = None  # a series, or the source raises it again
+                if driver.read_folder is None:
+                    raise
+                found = driver.read_folder(filename, keys, full, numpy, unpack)
             if isinstance(found, dict):
                 if keys is not None and len(found) <= len(keys):
                     missing = [key for key in keys if key not in found or key == META]

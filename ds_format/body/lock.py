@@ -60,26 +60,34 @@ class Lock(Opened):
         The locked file or folder, for the message.
     in_own_folder : bool
         Whether the folder exists only for locks: it is removed together with the last lock file in it.
+    stays : bool
+        Whether the file stays, in a folder that must exist, and is empty: then a lock takes less time.
 
     Raises
     ------
     BusyError
-        If another owner holds it; the message names the process.
+        If another owner holds it; the message names the process, unless the file is empty.
     OSError
         If the file cannot be written.
     """
 
-    def __init__(self, path: str, what: str, *, in_own_folder: bool = False):
+    def __init__(self, path: str, what: str, *, in_own_folder: bool = False, stays: bool = False):
         self.path = path
         self._fd = -1
         self._pid = os.getpid()
         self._in_own_folder = in_own_folder
+        self._stays = stays
         try:
             while not self._is_current():
                 self._close()
+                if stays:
+                    self._open(what)
+                    continue
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with contextlib.suppress(FileNotFoundError):  # the folder was removed by the last owner
                     self._open(what)
+            if stays:
+                return
             told = f"pid={self._pid}\nhostname={host()}\ntimestamp={now()}\n".encode()
             os.lseek(self._fd, 0, os.SEEK_SET)
             os.ftruncate(self._fd, 0)
@@ -92,15 +100,15 @@ class Lock(Opened):
         """Open the lock file and lock it."""
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NOFOLLOW", 0), 0o666)
         if not try_lock(self._fd):
-            told = owner_of(self._fd)
+            told = "" if self._stays else f": {owner_of(self._fd)}"
             self._close()
-            raise BusyError(f"another process is writing to it: {told}", path=what)
+            raise BusyError(f"another process is writing to it{told}", path=what)
 
     def _is_current(self) -> bool:
         """Return whether the open file is still the one of the name."""
         if self._fd < 0:
             return False
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         return False
 
@@ -116,7 +124,7 @@ class Lock(Opened):
         gone, and sees that. A file that has taken its name meanwhile is the lock of another process, and stays.
         """
         if self._fd >= 0 and os.getpid() == self._pid:
-            if remove and self._is_current():
+            if remove and not self._stays and self._is_current():
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
             unlock(self._fd)

@@ -58,6 +58,8 @@ class Driver(NamedTuple):
     read: Callable[..., Any] | None = None
     """Fast way for small files. Called with path, keys, `full`, `strings` and `unpack`, as for `api.files.read`.
     Returns a dataset, or the body with which to open the file, or None."""
+    read_folder: Callable[..., Any] | None = None
+    """The same for a folder."""
     read_small: Callable[[Any, int], tuple[dict[str, Any], Metadata, int] | Body] | None = None
     """Fast way for small files that are converted. Called with a path, and the maximum bytes of all values in memory.
     Returns arrays and metadata as `write` takes them, and the bytes of the arrays as `base.value_size` counts them; or
@@ -197,6 +199,7 @@ def _ds() -> Driver:
         _open_ds,
         _create_ds,
         read=whole.read,
+        read_folder=_read_series,
         write=_write_ds,
         loads=whole.loads,
         dumps=_dump_ds,
@@ -206,7 +209,7 @@ def _ds() -> Driver:
 
 
 def _ds_title(source: Any) -> str:
-    n = len(getattr(source, "sources", ()))
+    n = len(getattr(source, "segments", ()))
     return f"ds series, {n} {'segment' if n == 1 else 'segments'}" if n else "ds"
 
 
@@ -233,9 +236,15 @@ def _open_ds(path: Any, **options: Any) -> Source:
     except IsADirectoryError:
         if isinstance(path, Address):
             raise
-        from .ds.series import open_ds
+        from .ds.series import open_series
 
-        return open_ds(path, **options)
+        return open_series(path, **options)
+
+
+def _read_series(path: Any, *args: Any) -> Any:
+    from .ds.series import read
+
+    return read(path, *args)
 
 
 def _write_ds(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> None:

@@ -14,8 +14,8 @@ from ..base.progress import Progress
 from ..body import Address, path_text
 from ..body.lock import Lock
 from ..body.target import naming, place_folder
-from ..body.temporary import WorkFolder
-from ..drivers.ds.series import listed
+from ..body.temporary import HOLDS, WorkFolder
+from ..drivers.ds.series import LOCK, is_series, listed
 from ..errors import BusyError, UnsupportedError, explained
 from ..kernels.files import files
 from ..kernels.files.names import exists, is_folder, is_link, real_path
@@ -106,7 +106,7 @@ def append(
             start_series(path, d, dim, duplicates, progress, given)
         else:
             new = Additions(path if exists(path) else None, d, dim, duplicates)
-            merge_parts(dim, new.paths, path, new.open, progress=progress, **given)
+            merge_parts(dim, new.paths, path, new.open, progress=progress, appends=True, **given)
 
 
 def compact(filename: Path, *, timeout: float = TIMEOUT, durable: bool = False) -> None:
@@ -146,7 +146,7 @@ def compact(filename: Path, *, timeout: float = TIMEOUT, durable: bool = False) 
     (array([0. , 0.5, 1. ]), False)
     """
     path = _local(filename)
-    with _locked(path, timeout):
+    with _locked(path, timeout, compacts=True):
         if not is_folder(path):
             drivers.open_source(path, drivers.FORMATS["ds"]).close()
             return
@@ -169,26 +169,54 @@ def _local(filename: Path) -> str:
 
 
 @contextlib.contextmanager
-def _locked(path: str, timeout: float) -> Iterator[None]:
-    """Let one process at a time write to a file or series. The lock is next to it, and is removed at the end."""
-    folder, name = os.path.split(path)
-    if folder and not exists(folder):
-        error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        raise explained(error, is_output=True)
+def _locked(path: str, timeout: float, *, compacts: bool = False) -> Iterator[None]:
+    """Let one process at a time write to a file or series.
+
+    The lock of a file is next to it, and is removed at the end. That of a series is in its folder. Who makes a file of
+    a series needs both, since the name may be free for a moment.
+    """
     end, pause = time.monotonic() + timeout, 0.001
-    while True:
+    held: list[Lock] = []
+    while not held:
         try:
-            with naming(path):
-                lock = Lock(os.path.join(folder or ".", f".{name}.lock"), path)
+            held = _locks(path, compacts)
         except BusyError:
             if time.monotonic() >= end:
                 raise
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
-        else:
-            break
     try:
         yield
     finally:
+        _release(held)
+
+
+def _locks(path: str, compacts: bool) -> list[Lock]:
+    """Return the locks of what is there, or none if it is no longer the same when they are locked."""
+    held: list[Lock] = []
+    is_one = HOLDS and is_series(path)  # elsewhere, a folder with an open file has its name for good
+    try:
+        if compacts or not is_one:
+            folder, name = os.path.split(path)
+            if folder and not exists(folder):
+                error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+                raise explained(error, is_output=True)
+            with naming(path):
+                held.append(Lock(os.path.join(folder or ".", f".{name}.lock"), path))
+        if is_one:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                held.append(Lock(os.path.join(path, LOCK), path, stays=True))
+                return held
+        elif not (HOLDS and is_series(path)):
+            return held
+    except BaseException:
+        _release(held)
+        raise
+    _release(held)
+    return []
+
+
+def _release(held: list[Lock]) -> None:
+    while held:
         with contextlib.suppress(OSError):  # the lock falls with its descriptor
-            lock.release(remove=True)
+            held.pop().release(remove=True)

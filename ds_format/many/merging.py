@@ -143,6 +143,7 @@ def merge_parts(
     jd: bool | None = None,
     stack: str | Iterable[str] = (),
     attributes: str | Iterable[str] = (),
+    appends: bool = False,
     **options: Any,
 ) -> None:
     """Merge a part of each file into one file; see `merge_files`.
@@ -154,10 +155,13 @@ def merge_parts(
     target : str or Address
     open_one : callable
         Opens the part of a file.
+    appends : bool
+        Whether `stack` and `attributes` are no options, which messages then do not mention.
     dim, progress, new, variables, jd, stack, attributes, **options
         As `merge_files`.
     """
-    with planned(dim, paths, open_one, new, variables, jd, stack, attributes) as (files, plans, meta, arrays, _):
+    asked = new, variables, jd, stack, attributes, appends
+    with planned(dim, paths, open_one, *asked) as (files, plans, meta, arrays, _):
         _warn_of_packing(files.metas, plans, meta, target)
         with created(target, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
@@ -188,6 +192,7 @@ def planned(
     jd: bool | None = None,
     stack: str | Iterable[str] = (),
     attributes: str | Iterable[str] = (),
+    appends: bool = False,
 ) -> Iterator[Planned]:
     """Open files, plan their merge, and report what differs between them; parameters and errors as `merge_parts`."""
     empty: dict[str, UnsupportedError] = {}
@@ -212,12 +217,13 @@ def planned(
         plans, meta = plan_merge(given, dim, new, variables, jd, repeated)
         constants = Constants(plans, given, dim)
         _compare(files, plans, constants)
+        constants.report(can_stack=not appends)
         asked = keys_of(attributes)
         each = [one.meta[META] for one in given]
         comparison = AttributeComparison(dim, asked)
         for path, one in zip(paths, each, strict=True):
             comparison.add(path_text(path), one)
-        comparison.report("last")
+        comparison.report("last", can_keep=not appends)
         arrays = as_variables(asked, each, lengths_along(given, dim), dim, meta)
         meta.update(describe(arrays, meta))
         yield Planned(files, plans, meta, arrays, constants)
@@ -233,7 +239,7 @@ def _check_order(dim: Any, inputs: Any) -> None:
 
 
 def _compare(files: _Files, plans: Sequence[MergePlan], constants: Constants) -> None:
-    """Report variables that are taken from the first file, but differ. Those of many bytes are compared in blocks."""
+    """Compare variables that are taken from the first file with those of others, those of many bytes in blocks."""
     counts = Counter(itertools.chain(*constants.keys))
     part: dict[str, tuple[slice, ...]] = {}
     size = 0
@@ -250,7 +256,6 @@ def _compare(files: _Files, plans: Sequence[MergePlan], constants: Constants) ->
             part[plan.key] = block
             size += n
     _compare_part(files, part, constants)
-    constants.report()
 
 
 def _compare_part(files: _Files, part: Mapping[str, tuple[slice, ...]], constants: Constants) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,10 +22,21 @@ from ..body import Location
 from ..body.target import FolderTarget
 from ..codec.encode import describe
 from ..datasets import META, as_array, dims
-from ..drivers.base import check_faults
-from ..drivers.ds.composing import write
-from ..drivers.ds.series import MARKER, Marker, Segment, SeriesSource, listed, read_marker, segment_name
+from ..drivers.base import Metadata, check_faults
+from ..drivers.ds.composing import composed, write, write_buffers
+from ..drivers.ds.series import (
+    MARKER,
+    Marker,
+    Segment,
+    SeriesSource,
+    are_equal,
+    listed,
+    open_each,
+    read_marker,
+    segment_name,
+)
 from ..drivers.ds.source import DsSource
+from ..drivers.ds.whole import WHOLE_SIZE, loads
 from ..errors import DriverError, DsError, UnsupportedError
 from ..kernels.files import files
 from ..kernels.files.names import exists
@@ -34,7 +47,7 @@ from ..views.subset import Subset, open_subset
 from .additions import Additions
 from .merging import merge_parts, planned
 
-FANOUT = 16
+FANOUT = 8
 """After each append whose number is a multiple of it, the last segments are compacted."""
 RATIO = 4
 """A segment is compacted together with later ones, unless it is more than this number of times as large as they are."""
@@ -55,7 +68,8 @@ def start_series(
     target = FolderTarget(path, durable=bool(options.get("durable")), replaces=lambda _: False)
     try:
         folder = target.create()
-        merge_parts(dim, new.paths, os.path.join(folder, segment_name(1, 1)), new.open, progress=progress, **options)
+        first = os.path.join(folder, segment_name(1, 1))
+        merge_parts(dim, new.paths, first, new.open, progress=progress, appends=True, **options)
         files.write_file(os.path.join(folder, MARKER), [Marker(dim, new.is_sorted).text()])
         target.commit()
     except BaseException:
@@ -86,51 +100,78 @@ def _append_alike(path: str, last: Segment, marker: Marker, d: Any, options: Map
     """Append a dataset that is like the last segment, and comes after it. Return False if it may not be so."""
     if not isinstance(d, dict) or not options.keys() <= {"durable"} or not marker.is_sorted:
         return False
+    target = os.path.join(path, segment_name(last.last + 1, last.last + 1))
     try:
         arrays, given = prepared(without_xarray(d))
-        source = DsSource(last.path)
-        try:
-            if not _is_alike(arrays, describe(arrays, given), source, marker.dim):
-                return False
-        finally:
-            source.close()
+        buffers, size = composed(arrays, given, path=target)
+        before = _before(last.path, buffers[0], arrays, given, marker.dim)
     except DsError:
         return False  # the general way says what is wrong
-    target = os.path.join(path, segment_name(last.last + 1, last.last + 1))
-    write(target, arrays, given, durable=bool(options.get("durable")))
+    values: Any = arrays.get(escape(marker.dim))
+    if before is None or not _is_axis(values) or not _is_axis(before[0]):
+        return False
+    if values[0] <= before[0][-1] or not (values[1:] > values[:-1]).all() or not all(map(_equal, *before[1:])):
+        return False
+    write_buffers(target, buffers, size, durable=bool(options.get("durable")))
     return True
 
 
-def _is_alike(arrays: Mapping[str, Any], meta: dict[str, Any], source: DsSource, dim: str) -> bool:
-    """Return whether a dataset can follow a segment of a sorted series without a plan."""
-    key, old = escape(dim), source.meta
-    if key not in arrays or not are_alike(meta, old, SAME) or not _equal(meta[META], old[META]):
-        return False
-    for name, array in arrays.items():
-        size, other = meta[name][".size"], old[name].get(".size")
-        if size is None or other is None or len(size) != len(other):
-            return False
-        names = dims(name, meta[name], len(size))
-        if any(one != dim and n != m for one, n, m in zip(names, size, other, strict=True)):
-            return False
-        if dim not in names and not _equal(array, as_array(source.read(name))):
-            return False
-    values, n = arrays[key], old[key][".size"][0] if len(old[key][".size"]) == 1 else 0
-    if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or not values.size or not n:
-        return False
-    before = source.read(key, (n - 1,)) if source.small is None else source.small[key][-1]
-    return bool(values[0] > before) and bool((values[1:] > values[:-1]).all())
+def _before(
+    path: str, header: Any, arrays: Mapping[str, Any], given: Mapping[str, Any], dim: str
+) -> tuple[Any, list[Any], list[Any]] | None:
+    """Return what new data must fit to follow a segment without a plan, or None if their metadata do not.
+
+    Returns
+    -------
+    values
+        The coordinate of the dimension, at least its last value.
+    list, list
+        Old and new values of variables without the dimension.
+    """
+    if any(array is None for array in arrays.values()):
+        return None
+    key = escape(dim)
+    constant = [name for name, array in arrays.items() if dim not in dims(name, given.get(name, {}), array.ndim)]
+    found = files.read_file(path, WHOLE_SIZE)
+    if found is not None and found.startswith(header):  # so that all metadata are the same
+        old: dict[str, Any] = loads(path, found, [key, *constant], False, False, False)
+    else:
+        [source] = open_each([path], dim)[0]
+        try:
+            meta = describe(arrays, given)
+            if not are_alike(meta, source.meta, SAME) or not are_equal(meta[META], source.meta[META]):
+                return None
+            if _other_sizes(meta, dim) != _other_sizes(source.meta, dim) or key not in meta or key in constant:
+                return None
+            old = {name: source.read(name) for name in constant}
+            if arrays[key].ndim == 1:
+                n = source.meta[key][".size"][0]
+                old[key] = source.read(key, (range(max(n - 1, 0), n),))
+        finally:
+            source.close()
+    return old.get(key), [as_array(old[name]) for name in constant], [arrays[name] for name in constant]
+
+
+def _other_sizes(meta: Metadata, dim: str) -> dict[str, list[int] | None]:
+    """Return the sizes of all variables along other dimensions."""
+    found: dict[str, list[int] | None] = {}
+    for key, entry in meta.items():
+        if key != META:
+            size = entry.get(".size")
+            names = [] if size is None else dims(key, entry, len(size))
+            found[key] = None if size is None else [n for n, one in zip(size, names, strict=True) if one != dim]
+    return found
+
+
+def _is_axis(values: Any) -> bool:
+    """Return whether values can be those of a coordinate that increases."""
+    return type(values) is np.ndarray and values.dtype.kind in "iuf" and values.ndim == 1 and values.size > 0
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Return whether two arrays or attributes are equal, as far as this is seen at once."""
-    if isinstance(left, np.ndarray):
-        is_plain = type(left) is type(right) is np.ndarray
-        return is_plain and left.dtype == right.dtype and bool(np.array_equal(left, right))
-    try:
-        return bool(left == right)
-    except ValueError:  # arrays among attributes
-        return False
+    """Return whether two arrays are equal, as far as this is seen at once."""
+    is_plain = type(left) is type(right) is np.ndarray
+    return is_plain and left.dtype == right.dtype and bool(np.array_equal(left, right))
 
 
 def _append_any(
@@ -143,7 +184,7 @@ def _append_any(
 ) -> None:
     """Append any data by the plan of a merge. If old records are replaced, so are all segments from the first one."""
     dim, first, last = marker.dim, segments[-1].last + 1, segments[-1].last + 1
-    with planned(dim, new.paths, new.open) as plan:
+    with planned(dim, new.paths, new.open, appends=True) as plan:
         unlike = {key for keys in plan.constants.keys for key in keys if plan.constants.is_different(key)}
         metas = dict(zip(new.paths, plan.files.metas, strict=True))
     if marker.is_sorted and not new.is_sorted:
@@ -151,15 +192,15 @@ def _append_any(
         files.write_file(os.path.join(path, MARKER), [text], True, bool(options.get("durable")))
     paths, tail, start = new.paths[1:], 0, 0
     if new.first_replaced is not None:
-        paths = new.paths
-        tail, start = _segment_at(segments, new.first_replaced, dim)
-        first = segments[tail].first
+        lengths = _lengths(segments, dim)
+        tail = bisect.bisect_right([*itertools.accumulate(lengths)], new.first_replaced)
+        paths, start, first = new.paths, sum(lengths[:tail]), segments[tail].first
 
     def open_part(one: Location) -> Subset:
         selection = new.selection(one)
         if one == path:
             kept = (selection.sel or {})[dim]
-            source = SeriesSource(path, [DsSource(segment.path) for segment in segments[tail:]])
+            source = SeriesSource(path, [segment.path for segment in segments[tail:]])
             return Subset(source, path, Selection(sel={dim: kept[kept >= start] - start}), False)
         if unlike:  # the value of the first segment is kept
             names = [unescape(key) for key in metas[one] if key != META and key not in unlike]
@@ -190,17 +231,14 @@ def _remove(paths: Sequence[str]) -> None:
             os.unlink(path)
 
 
-def _segment_at(segments: Sequence[Segment], position: int, dim: str) -> tuple[int, int]:
-    """Return the index of the segment that has a position along the dimension, and the position where it begins."""
-    start = 0
-    for i, one in enumerate(segments):
+def _lengths(segments: Sequence[Segment], dim: str) -> list[int]:
+    """Return the number of positions of each segment along the dimension."""
+    lengths = []
+    for one in segments:
         source = DsSource(one.path)
-        n = size_along(source.meta, dim) or 0
+        lengths.append(size_along(source.meta, dim) or 0)
         source.close()
-        if position < start + n:
-            return i, start
-        start += n
-    raise IndexError(position)
+    return lengths
 
 
 def _compact_last(path: str, durable: bool) -> None:
@@ -209,20 +247,25 @@ def _compact_last(path: str, durable: bool) -> None:
     The wider segment replaces all of them at the moment when it gets its name.
     """
     segments, _ = listed(path)
-    sizes = [os.stat(one.path).st_size for one in segments]
-    start, size = len(segments) - 1, sizes[-1]
-    while start and sizes[start - 1] <= RATIO * size:
-        start -= 1
-        size += sizes[start]
-    if start < len(segments) - 1:
-        wider = os.path.join(path, segment_name(segments[start].first, segments[-1].last))
-        join(path, segments[start:], wider, durable=durable)
-        _remove([one.path for one in segments[start:]])
+    some: list[Segment] = []
+    size = 0
+    for one in reversed(segments):
+        n = os.stat(one.path).st_size
+        if some and n > RATIO * size:
+            break
+        some.insert(0, one)
+        size += n
+    if len(some) > 1:
+        wider = os.path.join(path, segment_name(some[0].first, some[-1].last))
+        join(path, some, wider, in_memory=size <= SMALL_SIZE, durable=durable)
+        _remove([one.path for one in some])
         if durable:
             files.sync_folder(wider)
 
 
-def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool = False) -> None:
+def join(
+    path: str, segments: Sequence[Segment], target: str, *, in_memory: bool = False, durable: bool = False
+) -> None:
     """Write one ds file with the data of some successive segments of a series. It has checksums if all of them have.
 
     Raises
@@ -230,14 +273,14 @@ def join(path: str, segments: Sequence[Segment], target: str, *, durable: bool =
     OSError, DsError
         If a segment cannot be read, or the file cannot be written.
     """
-    sources = [DsSource(one.path) for one in segments]
-    options: dict[str, Any] = {"durable": durable, "checksum": all(source.sums is not None for source in sources)}
-    source = SeriesSource(path, sources)
+    source = SeriesSource(path, [one.path for one in segments])
+    has_sums = all(isinstance(one, DsSource) and one.sums is not None for one in reversed(source.sources))
+    options: dict[str, Any] = {"durable": durable, "checksum": has_sums}
     try:
         check_faults(source.faults, source.meta)
         keys = [key for key in source.meta if key != META]
-        if sum(os.stat(one.path).st_size for one in segments) <= SMALL_SIZE:
-            write(target, {key: as_array(source.read(key)) for key in keys}, source.meta, **options)
+        if in_memory:
+            write(target, {key: as_array(values) for key, values in source.whole(keys).items()}, source.meta, **options)
             return
         with created(target, dict(source.meta), **options) as sink:
             for key in keys:

@@ -126,8 +126,8 @@ class Constants:
         """Forget all first values: the next ones are those of other parts of the variables."""
         self._first.clear()
 
-    def report(self) -> None:
-        """Report the variables that differ.
+    def report(self, *, can_stack: bool = True) -> None:
+        """Report the variables that differ; with `can_stack` the message says how to keep all of them.
 
         Raises
         ------
@@ -135,10 +135,9 @@ class Constants:
             In strict mode; otherwise it is a warning.
         """
         for key, text in self._found.items():
-            message = (
-                f'{text}. It has no dimension "{self._dim}", so only the first value is kept; '
-                "name it in `stack` to keep all of them along the dimension"
-            )
+            message = f'{text}. It has no dimension "{self._dim}", so only the first value is kept'
+            if can_stack:
+                message += "; name it in `stack` to keep all of them along the dimension"
             modes.warn_or_raise(UnsupportedError(message, variable=unescape(key)))
 
 

@@ -92,13 +92,15 @@ class AttributeComparison:
     def _is_of(self, name: Any, key: str) -> bool:
         return key in self._first and self._first[key][1] == name
 
-    def report(self, kept: str) -> None:
+    def report(self, kept: str, *, can_keep: bool = True) -> None:
         """Report what differs.
 
         Parameters
         ----------
         kept : str
             Whose values the joined dataset has: "first" or "last".
+        can_keep : bool
+            Whether there is the option `attributes`, which keeps all of them.
 
         Raises
         ------
@@ -106,10 +108,9 @@ class AttributeComparison:
             In strict mode; otherwise it is a warning.
         """
         if self._text is not None:
-            message = (
-                f"{self._text}. The values of the {kept} dataset that has them are kept; name them in `attributes` "
-                f'to keep all of them as variables along "{self._dim}"'
-            )
+            message = f"{self._text}. The values of the {kept} dataset that has them are kept"
+            if can_keep:
+                message += f'; name them in `attributes` to keep all of them as variables along "{self._dim}"'
             modes.warn_or_raise(UnsupportedError(message))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
+import subprocess
 import threading
 import warnings
 from pathlib import Path
@@ -44,7 +44,7 @@ def report(start: int, n: int = 1, **attributes: Any) -> dict[str, Any]:
 
 
 def names(path: Path) -> list[str]:
-    return sorted(os.listdir(path))
+    return sorted(name for name in os.listdir(path) if name != ".lock")
 
 
 @BOTH
@@ -100,7 +100,7 @@ def test_times_that_exist(series: bool, n_before: int, tmp_path: Path) -> None:
     with pytest.raises(ds.UnsupportedError, match=rf'"time": 1 of .* already: 2000-01-01T0{n_before - 1}:00:00;'):
         ds.append(path, again, "time")
     assert same_dataset(ds.read(path), before)
-    with pytest.warns(ds.DsWarning, match="title"):
+    with pytest.warns(ds.DsWarning, match="title.*are kept$"):
         ds.append(path, again, "time", duplicates="last")
     found = ds.read(path)
     assert found["time"].tolist() == [*range(n_before + 1)]
@@ -170,8 +170,9 @@ def test_what_is_not_along_the_dimension_is_that_of_the_first(series: bool, tmp_
     for i in (1, 2):
         other = report(i)
         other["lat"] = np.array([1.5, 9.0])
-        with pytest.warns(ds.DsWarning, match='variable "lat": found 2.5 at .* in .* but 9.0'):
+        with pytest.warns(ds.DsWarning, match='variable "lat": found 2.5 at .* in .* but 9.0') as told:
             ds.append(path, other, "time")
+        assert str(told[0].message).endswith("only the first value is kept")  # there is no option that keeps others
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ds.append(path, report(3), "time")
@@ -247,7 +248,7 @@ def test_any_order_gives_what_a_merge_gives(
 def test_many_appends_leave_few_segments(tmp_path: Path) -> None:
     for i in range(400):
         ds.append(tmp_path / "all.ds", report(i), "time", series=True)
-    assert len(names(tmp_path / "all.ds")) < 1 + 16 + 8
+    assert len(names(tmp_path / "all.ds")) < 1 + 8 + 8
     assert ds.read(tmp_path / "all.ds")["time"].tolist() == [*range(400)]
 
 
@@ -297,12 +298,49 @@ def test_what_is_wrong_with_a_series_is_named(tmp_path: Path) -> None:
     assert {problem.severity for problem in ds.verify(path)} == {"error"}
 
 
-def test_a_segment_of_another_series(tmp_path: Path) -> None:
+def test_a_segment_that_is_missing_at_an_end(tmp_path: Path) -> None:
     path = tmp_path / "all.ds"
     make(path)
-    ds.write(path / "00000005.ds", {"y": [1], ".": {"y": {".dims": ["i"]}}})
-    with pytest.raises(ds.FormatError, match=r'00000005\.ds: a segment .* without its dimension "time"'):
-        ds.read(path)
+    (path / "00000004.ds").unlink()  # as before the last append
+    assert ds.read(path)["time"].tolist() == [0, 1, 2]
+    ds.append(path, report(7), "time")
+    assert ds.read(path)["time"].tolist() == [0, 1, 2, 7]
+    (path / "00000001.ds").unlink()
+    for use in (ds.read, ds.compact, lambda path: ds.append(path, report(8), "time")):
+        with pytest.raises(ds.FormatError, match=r"all\.ds: segment 00000001\.ds is missing"):
+            use(path)
+
+
+FOREIGN: dict[str, tuple[Any, type[Exception], str]] = {
+    "other dimension": ({"y": [1], ".": {"y": {".dims": ["i"]}}}, ds.FormatError, 'without its dimension "time"'),
+    "other sizes": (report(9) | {"x": np.zeros((1, 5)), "lat": np.zeros(5)}, ds.UnsupportedError, "incompatible sizes"),
+    "other types": (report(9) | {"x": np.array([["a", "b"]], object)}, ds.UnsupportedError, '"x"'),
+    "netcdf": (b"CDF\x01" + bytes(28), ds.FormatError, "not a ds file"),
+    "empty": (b"", ds.FormatError, "the file is empty"),
+    "folder": (None, IsADirectoryError, "directory"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_segment_of_another_series(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.ds"
+    make(path)
+    foreign = path / "00000005.ds"
+    data, error, match = FOREIGN[what]
+    if isinstance(data, dict):
+        ds.write(foreign, data)
+    elif data is None:
+        foreign.mkdir()
+    else:
+        foreign.write_bytes(data)
+    listing = names(path)
+    for use in (ds.read, ds.open, ds.compact, lambda path: ds.append(path, report(8), "time")):
+        with pytest.raises(error, match=match):
+            use(path)
+    assert names(path) == listing
+    assert names(tmp_path) == ["all.ds"]
+    foreign.rmdir() if data is None else foreign.unlink()
+    assert ds.read(path)["time"].tolist() == [0, 1, 2, 3]
 
 
 def test_leftovers_of_killed_processes_do_not_count(tmp_path: Path) -> None:
@@ -316,12 +354,31 @@ def test_leftovers_of_killed_processes_do_not_count(tmp_path: Path) -> None:
     assert ds.read(path)["time"].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("change", ["compact", "replace", "remove"])
+def test_a_handle_is_not_one_of_another_series(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "all.ds"
+    make(path)
+    with ds.open(path) as file:
+        if change == "compact":
+            ds.compact(path)
+        else:
+            shutil.rmtree(path)
+        if change == "replace":
+            for i in range(4):
+                ds.append(path, report(i + 4), "time", series=True)
+        assert file["time"][:].tolist() == [0, 1, 2, 3]
+        with pytest.raises((ds.ReplacedError, FileNotFoundError)):
+            file["time"].handle()
+
+
 @BOTH
 def test_the_second_appender_waits_or_is_refused(series: bool, tmp_path: Path) -> None:
     path = tmp_path / "all.ds"
     ds.append(path, report(0), "time", series=series)
-    lock = Lock(str(tmp_path / ".all.ds.lock"), str(path))
-    with pytest.raises(ds.BusyError, match=rf"all\.ds: another process is writing to it: pid={os.getpid()}"):
+    name = path / ".lock" if series else tmp_path / ".all.ds.lock"
+    lock = Lock(str(name), str(path), stays=series)
+    owner = "" if series else f": pid={os.getpid()}"
+    with pytest.raises(ds.BusyError, match=rf"all\.ds: another process is writing to it{owner}"):
         ds.append(path, report(1), "time", timeout=0.01)
     with pytest.raises(ds.BusyError):
         ds.compact(path, timeout=0)
@@ -345,36 +402,6 @@ def test_an_open_series_stays_as_it_was(tmp_path: Path) -> None:
         handle.read()
 
 
-@BOTH
-def test_no_space(series: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "all.ds"
-    make(path, 15) if series else ds.append(path, report(0, 15), "time")
-    before = ds.read(path)
-
-    def full(*args: Any, **options: Any) -> Any:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    if series:
-        with monkeypatch.context() as patch:
-            patch.setattr(segments, "join", full)  # only compaction fails: the data are appended
-            ds.append(path, report(15), "time")
-        assert ds.read(path)["time"].tolist() == [*range(16)]
-        before = ds.read(path)
-        with monkeypatch.context() as patch:
-            patch.setattr(segments, "join", full)
-            patch.setattr("ds_format.many.appending.join", full)
-            with pytest.raises(OSError, match="No space"):
-                ds.compact(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(segments, "write", full)
-        patch.setattr("ds_format.body.body.OutputBody.write", full)
-        patch.setattr("ds_format.body.body.OutputBody.copy", full)
-        with pytest.raises(OSError, match="No space"):
-            ds.append(path, report(16), "time")
-    assert same_dataset(ds.read(path), before)
-    assert names(tmp_path) == ["all.ds"]
-
-
 def test_commands_and_other_readers(tmp_path: Path) -> None:
     path = tmp_path / "all.ds"
     make(path)
@@ -392,6 +419,46 @@ def test_commands_and_other_readers(tmp_path: Path) -> None:
     assert (facts["format"], facts["dimensions"]["time"]["size"]) == ("ds series, 4 segments", 4)
 
 
+def test_a_series_among_inputs_is_one_file(tmp_path: Path) -> None:
+    make(tmp_path / "a.ds")
+    ds.write(tmp_path / "b.ds", report(4, 2))
+    merged = ds.merge([*(report(i) for i in range(4)), report(4, 2)], "time")
+    listed: Any = [tmp_path / "a.ds", tmp_path / "b.ds"]
+    for inputs in (listed, str(tmp_path / "*.ds")):
+        assert same_dataset(ds.read_many(inputs, dim="time"), merged)
+    assert [one["time"].tolist() for one in ds.readdir(tmp_path)] == [[0, 1, 2, 3], [4, 5]]
+    records = ds.convert_many(tmp_path, tmp_path / "out", to="nc")
+    assert [os.path.basename(record.input) for record in records] == ["a.ds", "b.ds"]
+    assert ds.read(tmp_path / "out" / "a.nc")["time"].tolist() == [0, 1, 2, 3]
+    assert [file.name for file in sorted((tmp_path / "out").glob("*.nc"))] == ["a.nc", "b.nc"]
+
+
+def test_open_many_with_a_series(tmp_path: Path) -> None:
+    pytest.importorskip("xarray", reason="xarray is not installed")
+    make(tmp_path / "a.ds")
+    ds.write(tmp_path / "b.ds", report(4, 2))
+    with ds.open_many([tmp_path / "a.ds", tmp_path / "b.ds"], "time") as found:
+        assert found["name"].values.tolist() == [f"record {i}" for i in range(6)]
+    with ds.open_many(tmp_path / "*.ds", "time") as found:
+        ds.append(tmp_path / "a.ds", report(9), "time")
+        with pytest.raises(ds.ReplacedError):
+            found["x"].load()
+
+
+def test_5_0_2_reads_a_compacted_file(tmp_path: Path, reference_python: str) -> None:
+    path = tmp_path / "all.ds"
+    make(path, 20)
+    expected = ds.read(path)
+    ds.compact(path)
+    code = "import sys, ds_format as ds; d = ds.read(sys.argv[1]); ds.write(sys.argv[2], d); print(d['name'][-1])"
+    command = [reference_python, "-I", "-c", code, str(path), str(tmp_path / "again.ds")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"record 19\n"
+    found = ds.read(tmp_path / "again.ds")
+    for key in expected:
+        if key != ".":
+            assert same_data(found[key], expected[key])
+
+
 def test_a_series_in_xarray(tmp_path: Path) -> None:
     xr = pytest.importorskip("xarray", reason="xarray is not installed")
     path = tmp_path / "all.ds"
@@ -403,3 +470,38 @@ def test_a_series_in_xarray(tmp_path: Path) -> None:
     more["time"] = more["time"] + np.timedelta64(1, "h")
     ds.append(path, more, "time")
     assert ds.read(path)["time"].tolist() == [0, 1, 2, 3, 4]
+
+
+ODD: dict[str, Any] = {
+    "no data": (None, {".type": "float64"}),
+    "scalar": (2.5, {}),
+    "text": ("station", {}),
+    "bool": (np.array([[True, False]]), {".dims": ["time", "k"]}),
+    "second": (np.array([[1.5], [2.5]]), {".dims": ["lat", "time"]}),
+    "list": (np.array([1, 2], "i2"), {".dims": ["k"], "flag_values": np.array([1, 2], "i2")}),
+    "all missing": (np.ma.masked_all((1, 2)), {".dims": ["time", "k"]}),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_variables(what: str, tmp_path: Path) -> None:
+    value, meta = ODD[what]
+    pieces = [report(i) | {"odd": value} for i in range(10)]
+    for i, piece in enumerate(pieces):
+        piece["."]["odd"] = meta
+        ds.append(tmp_path / "all.ds", piece, "time", series=True)
+        assert same_dataset(ds.read(tmp_path / "all.ds"), ds.merge(pieces[: i + 1], "time"))
+    with ds.open(tmp_path / "all.ds") as file:
+        handle = file["odd"].handle()
+        assert same_data(handle.read(), ds.merge(pieces, "time")["odd"])
+
+
+def test_no_records(tmp_path: Path) -> None:
+    pieces = [report(i) for i in (0, 0, 1, 1, 2)]
+    for piece in pieces:
+        del piece["name"], piece["."]["name"]  # empty text has another type
+    for empty in pieces[0:3:2]:
+        empty.update(time=empty["time"][:0], x=empty["x"][:0])
+    for piece in pieces:
+        ds.append(tmp_path / "all.ds", piece, "time", series=True)
+    assert same_dataset(ds.read(tmp_path / "all.ds"), ds.merge(pieces, "time"))

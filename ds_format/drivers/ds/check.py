@@ -38,8 +38,9 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     """
     source = open_ds(path)
     try:
-        for one in source.sources if isinstance(source, SeriesSource) else [source]:
-            _check_file(one, report, strict)
+        for one in source.apart.sources if isinstance(source, SeriesSource) else [source]:
+            if isinstance(one, DsSource):
+                _check_file(one, report, strict)
     except BaseException:
         source.close()
         raise

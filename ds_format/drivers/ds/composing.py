@@ -320,8 +320,12 @@ def stored_entry(marks: Marks, path: str | None, key: str) -> Mapping[str, Any]:
     return entry
 
 
-def _composed(
-    arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str, checksum: bool, path: Any = None
+def composed(
+    arrays: dict[str, Any],
+    meta: Mapping[str, Mapping[str, Any]],
+    version: str = "1.0",
+    checksum: bool = False,
+    path: Any = None,
 ) -> tuple[list[Buffer], int]:
     """Do the same as `compose` after `marked`, and with `checksum` add a trailer; see `checksums`."""
     buffers, size = compose(arrays, marked(arrays, meta, None if path is None else path_text(path)), version)
@@ -332,7 +336,7 @@ def dumps(
     arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], *, version: str = "1.0", checksum: bool = False
 ) -> bytes:
     """Return the bytes of a file. Parameters are those of `write`."""
-    return b"".join(_composed(arrays, meta, version, checksum)[0])
+    return b"".join(composed(arrays, meta, version, checksum)[0])
 
 
 def write(
@@ -361,9 +365,14 @@ def write(
         Add a trailer with checksums; see `checksums`.
     """
     try:
-        buffers, size = _composed(arrays, meta, version, checksum, path)
+        buffers, size = composed(arrays, meta, version, checksum, path)
     except DsError as error:
         raise error.at(path=path_text(path))
+    write_buffers(path, buffers, size, atomic=atomic, durable=durable)
+
+
+def write_buffers(path: Any, buffers: list[Buffer], size: int, *, atomic: bool = True, durable: bool = False) -> None:
+    """Write a file of what `composed` returned; see `write`."""
     if type(path) is not str and isinstance(path, Address):
         path.put(buffers, create=not atomic, durable=durable)
         return

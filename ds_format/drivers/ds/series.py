@@ -3,8 +3,8 @@
 ::
 
     all.ds/series.json              {"format": "ds-series-1", "dim": "time", "sorted": true}
-    all.ds/00000001-00000016.ds     a segment in place of 16, which were compacted
-    all.ds/00000017.ds              a segment that one append wrote
+    all.ds/00000001-00000008.ds     a segment in place of 8, which were compacted
+    all.ds/00000009.ds              a segment that one append wrote
 
 The names of segments are the numbers of appends. There is no list of segments, so that each state of the folder is one
 dataset: a segment appears by one rename, and one that a wider segment covers does not count.
@@ -14,32 +14,47 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.once import once
 from ...base.text import unescape
-from ...body import open_binary, path_text
-from ...body.stamp import HOST, Stamp
-from ...datasets import META, as_array, dims
+from ...body import path_text
+from ...body.stamp import HOST, REPLACED, Stamp
+from ...codec.stored import Stored
+from ...datasets import META, Dataset, as_array, dims
 from ...errors import DsError, FormatError, ReplacedError, VersionError
+from ...kernels.files.batch import read_files
+from ...kernels.files.files import read_file
 from ...model.index import shape_of
+from ...model.marks import settled
 from ...model.merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
 from ...model.merged_arrays import MergedArray
+from ...model.packing import unpack_all
 from ..base import Handle, Metadata
 from ..handle import Indexed, digest
-from ..source import BaseSource, finished
+from ..source import BaseSource, HeldSource, finished
+from .checksums import MAGIC
 from .source import DsSource
+from .whole import loads
 
 MARKER = "series.json"
 """The file that makes a folder a series. It is there before the first segment."""
+LOCK = ".lock"
+"""The empty file that a writer has locked. It is not the marker, because that is replaced by another file."""
 FORMAT = "ds-series-1"
+MARKER_SIZE = 1 << 16
+"""Maximum bytes of it."""
+SMALL_SIZE = 64 * 1024
+"""Maximum bytes of a segment that is read together with others."""
 TRIES = 100
 """How often a folder is listed, if it changes meanwhile."""
 SEGMENT = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.ds")
@@ -90,10 +105,16 @@ def read_marker(path: str) -> Marker:
     """
     name = os.path.join(path, MARKER)
     try:
-        with open_binary(name) as file:
-            data = file.read(1 << 16)
+        return marker_of(bytes(read_file(name, MARKER_SIZE) or b""), name)
     except FileNotFoundError:
+        if not os.path.isdir(path):  # it has just lost its name
+            raise
         raise IsADirectoryError(errno.EISDIR, f"a folder without {MARKER}, expected a file or a series", path) from None
+
+
+@functools.lru_cache(maxsize=64)
+def marker_of(data: bytes, name: str) -> Marker:
+    """Return the content of the marker, from its bytes; `name` is for messages."""
     try:
         found = json.loads(data)
         if isinstance(found, dict) and found.get("format") != FORMAT and isinstance(found.get("format"), str):
@@ -109,7 +130,7 @@ def read_marker(path: str) -> Marker:
 def listed(path: str) -> tuple[list[Segment], list[str]]:
     """Return the segments of a series, and the paths of files that do not count: covered segments, temporary files.
 
-    The caller holds the lock of the series. Without it, use `open_segments`.
+    The caller holds the lock of the series. Without it, use `SeriesSource`.
 
     Raises
     ------
@@ -121,12 +142,19 @@ def listed(path: str) -> tuple[list[Segment], list[str]]:
     return _resolved(path, os.listdir(path))
 
 
+@functools.lru_cache(maxsize=1024)
+def _numbers_in(name: str) -> tuple[int, int] | None:
+    """Return the numbers in the name of a segment; None for other files."""
+    found = SEGMENT.fullmatch(name)
+    return None if found is None else (int(found[1]), int(found[2] or found[1]))
+
+
 def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]]:
     every, rest = [], []
     for name in names:
-        found = SEGMENT.fullmatch(name)
-        if found is not None:
-            every.append(Segment(int(found[1]), int(found[2] or found[1]), f"{path}/{name}"))
+        numbers = _numbers_in(name)
+        if numbers is not None:
+            every.append(Segment(*numbers, f"{path}/{name}"))
         elif name.startswith(".") and name.endswith(".tmp"):
             rest.append(f"{path}/{name}")
         elif name != MARKER and not name.startswith("."):
@@ -147,17 +175,82 @@ def _resolved(path: str, names: Sequence[str]) -> tuple[list[Segment], list[str]
     return segments, rest
 
 
-def open_segments(path: str, **options: Any) -> list[DsSource]:
+class AlikeSegments(HeldSource):
+    """Consecutive small segments that have equal metadata, as one source, whose values are in memory."""
+
+    def __init__(self, each: Sequence[tuple[str, Dataset]], dim: str):
+        path, first = each[0]
+        super().__init__(path)
+        self.meta = {META: first[META][META]}
+        for key, entry in first[META].items():
+            if key == META:
+                continue
+            size = entry[".size"]
+            names = [] if size is None else dims(key, entry, len(size))
+            values = None if size is None else as_array(first[key])
+            if dim in names and len(each) > 1:
+                arrays = [dataset[key] for _, dataset in each]
+                join = np.concatenate if {*map(type, arrays)} == {np.ndarray} else np.ma.concatenate
+                values = join(arrays, names.index(dim))
+                size = [*values.shape]
+            self.arrays[key] = values
+            self.meta[key] = {**entry, ".size": size, ".missing": isinstance(values, np.ma.MaskedArray)}
+
+
+Sources = list[DsSource | AlikeSegments]
+
+
+def open_each(paths: Sequence[str], dim: str | None, **options: Any) -> tuple[Sources, bytes]:
+    """Open segments, those that are small and alike as one source, unless there are options, or `dim` is None.
+
+    Returns
+    -------
+    list
+    bytes
+        Size, time and inode of each, which tell them from other segments with the same names.
+    """
+    found: list[DsSource | list[tuple[str, Dataset]]] = []
+    contents = read_files([*paths], SMALL_SIZE if dim is not None and not any(options.values()) else -1)
+    try:
+        for path, content in zip(paths, contents, strict=True):
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            dataset = None
+            if content is not None and not content.endswith(MAGIC):
+                with contextlib.suppress(DsError):  # each variable that is damaged has an error of its own
+                    dataset = loads(path, content, None, False, False, False)
+            last = found[-1] if found else None
+            if dataset is None:
+                found.append(DsSource(path, **options))
+            elif isinstance(last, list) and are_equal(dataset[META], last[0][1][META]):
+                last.append((path, dataset))
+            else:
+                found.append([(path, dataset)])
+        return [AlikeSegments(one, dim or "") if isinstance(one, list) else one for one in found], contents.stamps()
+    except BaseException:
+        _close(one for one in found if isinstance(one, DsSource))
+        raise
+
+
+def are_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether metadata are equal, as far as this is seen at once."""
+    with contextlib.suppress(ValueError):  # arrays among attributes
+        return one == other
+    return False
+
+
+def _open_all(path: str, dim: str | None, **options: Any) -> tuple[list[str], tuple[Sources, bytes]]:
     """Open all segments of a series, as they were at one moment, while other processes write to it.
 
     A segment that is open keeps its data. Two lists of the folder have to be equal: one that was made during a rename
     may lack the new name.
 
-    Parameters
-    ----------
-    path : str
-    **options
-        As `DsSource`.
+    Returns
+    -------
+    list of str
+        The path of each segment.
+    tuple
+        The result of `open_each`.
 
     Raises
     ------
@@ -171,23 +264,17 @@ def open_segments(path: str, **options: Any) -> list[DsSource]:
         before = found
         if not is_same:
             continue
-        sources: list[DsSource] = []
-        try:
-            for one in _resolved(path, found[1])[0]:
-                sources.append(DsSource(one.path, **options))  # noqa: PERF401 - closed after an error
-            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
-                return sources
-        except FileNotFoundError:
-            pass  # another process compacted it
-        except BaseException:
-            _close(sources)
-            raise
-        _close(sources)
+        paths = [one.path for one in _resolved(path, found[1])[0]]
         before = None
+        with contextlib.suppress(FileNotFoundError):  # another process compacted it
+            opened = open_each(paths, dim, **options)
+            if os.path.samestat(found[0], os.stat(path)):  # otherwise some may be those of another series
+                return paths, opened
+            _close(opened[0])
     raise ReplacedError(f"the folder changed while it was read, {TRIES} times", path=path)
 
 
-def _close(sources: Sequence[DsSource]) -> None:
+def _close(sources: Iterable[DsSource | AlikeSegments]) -> None:
     for source in sources:
         source.close()
 
@@ -198,8 +285,10 @@ class SeriesSource(BaseSource):
     Parameters
     ----------
     path : str, bytes or PathLike
-    sources : list of DsSource, optional
-        Open segments, which are closed with this object; by default all of the series.
+    segments : list of str, optional
+        Paths of successive segments; by default all of the series.
+    apart : bool
+        Open each segment on its own, also small ones that are alike.
     **options
         As `DsSource`.
 
@@ -207,19 +296,31 @@ class SeriesSource(BaseSource):
     ----------
     dim : str
         Dimension along which segments are joined.
-    sources : list of DsSource
+    segments : list of str
+    sources : list
+        The open segments.
+    stamps : bytes
+        See `open_each`.
+    plans : dict
+        Key of a variable → how its parts are joined.
 
     Raises
     ------
     OSError, DsError
-        As `read_marker` and `open_segments`; UnsupportedError if the segments cannot be joined.
+        As `read_marker`, `listed` and `DsSource`; UnsupportedError if the segments cannot be joined. ReplacedError if
+        the folder changes faster than it is listed.
     """
 
-    def __init__(self, path: Any, sources: list[DsSource] | None = None, **options: Any):
+    def __init__(self, path: Any, segments: list[str] | None = None, *, apart: bool = False, **options: Any):
         self.path = path_text(path)
         self.where = self.path
         self.dim = read_marker(self.path).dim
-        self.sources = open_segments(self.path, **options) if sources is None else sources
+        dim = None if apart else self.dim
+        if segments is None:
+            self.segments, opened = _open_all(self.path, dim, **options)
+        else:
+            self.segments, opened = segments, open_each(segments, dim, **options)
+        self.sources, self.stamps = opened
         try:
             self._join()
         except BaseException as error:
@@ -229,98 +330,111 @@ class SeriesSource(BaseSource):
             raise
 
     def _join(self) -> None:
-        metas: list[Metadata] = []
+        metas = [source.meta for source in self.sources]
         self.faults: dict[str, DsError] = {}
-        line = b""
         for source in self.sources:
-            if source.line == line:  # as those of similar reports are
-                metas.append(metas[-1])
-                continue
-            line, meta = source.line, source.meta
-            metas.append(meta)
-            self.faults |= {key: fault for key, fault in source.faults.items() if key not in self.faults}
-            if size_along(meta, self.dim) is None:
+            self.faults = {**source.faults, **self.faults}
+            if size_along(source.meta, self.dim) is None:
                 raise FormatError(f'a segment of a series without its dimension "{self.dim}"', path=source.path)
-        if all(one is next_one or _is_alike(next_one, one, self.dim) for one, next_one in itertools.pairwise(metas)):
-            plans, self.meta = _plan_alike(metas, self.dim)
-        else:
-            inputs = [MergeInput(meta, name=source.path) for source, meta in zip(self.sources, metas, strict=True)]
-            plans, self.meta = plan_merge(inputs, self.dim, jd=None)
-        self._plans = {plan.key: plan for plan in plans}
+        planned = _plan_alike(metas, self.dim)
+        if planned is None:
+            inputs = [MergeInput(one.meta, name=one.path) for one in self.sources]
+            planned = plan_merge(inputs, self.dim, jd=None)
+        plans, self.meta = planned
+        self.plans = {plan.key: plan for plan in plans}
+
+    @once
+    def apart(self) -> SeriesSource:
+        """The same series, with each segment opened on its own."""
+        if all(isinstance(source, DsSource) for source in self.sources):
+            return self
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found = SeriesSource(self.path, self.segments, apart=True)
+            if found.stamps == self.stamps:
+                return found
+            found.close()
+        raise ReplacedError(f"{REPLACED}; open it again", path=self.path)
 
     def _read(self, name: str, index: tuple[Any, ...] | None) -> Any:
-        plan = self._plans[name]
-        if plan.shape is None:
-            return None
-        if index is None and plan.way is Way.JOIN and not plan.axis:
-            return self._whole(plan)
-        return part_of(plan, index, lambda i, local: self.sources[i].read(name, local))
+        if index is None:
+            return self.whole([name])[name]
+        return self._part(name, index)
 
-    def _whole(self, plan: MergePlan) -> Any:
-        """Return a variable that is joined along its first axis. Stored numbers are read into their place."""
-        target = _target(plan, plan.shape or ())
-        for part in plan.parts:
-            source = self.sources[part.input]
-            at = slice(part.start, part.start + part.n)
-            if (small := source.small) is not None:
-                target.put(at, converted(plan, part, as_array(small[plan.key])))
+    def _part(self, name: str, index: tuple[Any, ...] | None) -> Any:
+        return part_of(self.plans[name], index, lambda i, local: self.sources[i].read(name, local))
+
+    def whole(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Return whole variables. Numbers of a file are read into their places, all of them by one call."""
+        found: dict[str, Any] = {}
+        targets: dict[str, MergedArray] = {}
+        pending: dict[DsSource, list[tuple[Stored, Any]]] = {}
+        for key in keys:
+            self._check(key)
+            plan = self.plans[key]
+            if plan.way is Way.FIRST or plan.axis:
+                found[key] = self._part(key, None)
                 continue
-            stored = None if part.convert is not None or target.mask is not None else source.stored(plan.key)
-            if stored is not None and stored.dtype == target.values.dtype and stored.size:
-                with source.watch:
-                    source.section(stored).read_into(0, target.values[at].reshape(-1).view(np.uint8))
-            else:
-                target.put(at, converted(plan, part, as_array(source.read(plan.key))))
-        return _values(target)
+            found[key] = None
+            target = targets[key] = _target(plan, plan.shape or ())
+            for part in plan.parts:
+                source, at = self.sources[part.input], slice(part.start, part.start + part.n)
+                if isinstance(source, AlikeSegments):
+                    target.put(at, converted(plan, part, source.arrays[key]))
+                    continue
+                stored = None if part.convert is not None or target.mask is not None else source.stored(key)
+                if stored is not None and stored.dtype == target.values.dtype and stored.size:
+                    pending.setdefault(source, []).append((stored, target.values[at]))
+                else:
+                    target.put(at, converted(plan, part, as_array(source.read(key))))
+        for source, some in pending.items():
+            source.read_into(some)
+        return found | {key: _values(target) for key, target in targets.items()}
 
     def handle(self, name: str) -> SeriesHandle:
         """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         self._check(name)
-        plan = self._plans[name]
-        handles = {part.input: self.sources[part.input].handle(name) for part in plan.parts}
+        plan, sources = self.apart.plans[name], self.apart.sources
+        handles = {part.input: sources[part.input].handle(name) for part in plan.parts}
         if not handles:
-            handles = {i: source.handle(name) for i, source in enumerate(self.sources) if name in source.meta}
+            handles = {i: source.handle(name) for i, source in enumerate(sources) if name in source.meta}
         return SeriesHandle(os.path.abspath(self.path), name, plan, handles)
 
     def close(self) -> None:
         """Release the files."""
         _close(self.sources)
+        apart = vars(self).get("apart", self)
+        if apart is not self:
+            apart.close()
 
 
-def _is_alike(meta: Metadata, first: Metadata, dim: str) -> bool:
-    """Return whether only the size of the dimension differs between the metadata of two segments."""
-    if meta.keys() != first.keys() or any(meta[key].keys() != first[key].keys() for key in meta):
-        return False
-    try:
-        for key, entry in meta.items():
-            for name, value in entry.items():
-                other = first[key][name]
-                if name == ".size" and value and other and key != META:
-                    names = dims(key, entry, len(value))
-                    value = [n for n, one in zip(value, names, strict=False) if one != dim]
-                    other = [n for n, one in zip(other, names, strict=False) if one != dim]
-                if name != ".missing" and value != other:
-                    return False
-    except ValueError:  # arrays among attributes
-        return False
-    return True
-
-
-def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata]:
-    """Return the plan of `plan_merge` for segments that are alike, from that of the first one."""
-    plans, meta = plan_merge([MergeInput(metas[0])], dim, jd=None)
+def _plan_alike(metas: Sequence[Metadata], dim: str) -> tuple[list[MergePlan], Metadata] | None:
+    """Return what `plan_merge` does, for metadata in which only the size of the dimension differs; None for others."""
     lengths = [size_along(one, dim) or 0 for one in metas]
     starts = [0, *itertools.accumulate(lengths)]
-    for i, plan in enumerate(plans):
-        if plan.shape is not None and plan.way is Way.JOIN:
-            shape = (*plan.shape[: plan.axis], starts[-1], *plan.shape[plan.axis + 1 :])
-            parts = [
-                MergePart(number, start, n, None)
-                for number, (start, n) in enumerate(zip(starts, lengths, strict=False))
-            ]
-            missing = any(one[plan.key].get(".missing", True) for one in metas)
-            plans[i] = plan._replace(shape=shape, parts=parts, missing=missing)
-            meta[plan.key] |= {".size": list(shape), ".missing": missing}
+    parts = [MergePart(i, start, n, None) for i, (start, n) in enumerate(zip(starts, lengths, strict=False))]
+    plans = []
+    meta: dict[str, dict[str, Any]] = {META: metas[0][META]}
+    if any(one.keys() != metas[0].keys() or not are_equal(one[META], meta[META]) for one in metas[1:]):
+        return None
+    for key, entry in metas[0].items():
+        if key == META:
+            continue
+        size: Any = entry.get(".size")
+        missing = any(one[key].get(".missing", True) for one in metas)
+        names = [] if size is None else dims(key, entry, len(size))
+        axis = names.index(dim) if dim in names else None
+        sizes = [size if axis is None else [*size[:axis], n, *size[axis + 1 :]] for n in (*lengths, starts[-1])]
+        if size != sizes[0] or not all(
+            are_equal(one[key], {**entry, ".size": n, ".missing": one[key].get(".missing")})
+            for one, n in zip(metas[1:], sizes[1:], strict=False)
+        ):
+            return None
+        meta[key] = {**entry, ".size": sizes[-1], ".missing": missing}
+        if axis is not None:
+            meta[key][".dims"] = names
+        way, own = (Way.JOIN, parts) if axis is not None else (Way.FIRST, [] if size is None else parts[:1])
+        shape = None if size is None else tuple(sizes[-1])
+        plans.append(MergePlan(key, way, axis or 0, shape, entry.get(".type"), own, missing))
     return plans, meta
 
 
@@ -366,8 +480,6 @@ class SeriesHandle(Indexed):
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Return the variable or a part of it; see `drivers.base.Handle`."""
-        if self.plan.shape is None:
-            return None
         try:
             return part_of(self.plan, index, lambda i, local: self.handles[i].read(local))
         except DsError as error:
@@ -383,7 +495,9 @@ def part_of(plan: MergePlan, index: tuple[Any, ...] | None, read: Read) -> Any:
 
     Only the segments that have a part of it are read.
     """
-    if plan.way is Way.FIRST:
+    if plan.shape is None:
+        return None
+    if plan.way is Way.FIRST or (len(plan.parts) == 1 and plan.parts[0][1:] == (0, plan.shape[plan.axis], None)):
         return read(plan.parts[0].input, index)
     axis = plan.axis
     whole = tuple(map(range, plan.shape or ())) if index is None else index
@@ -419,12 +533,34 @@ def _values(target: MergedArray) -> Any:
 
 def open_ds(path: Any, **options: Any) -> DsSource | SeriesSource:
     """Open a ds file, or a series; parameters and errors as `DsSource` and `SeriesSource`."""
+    try:
+        return DsSource(path, **options)
+    except IsADirectoryError:
+        return open_series(path, **options)
+
+
+def open_series(path: Any, **options: Any) -> DsSource | SeriesSource:
+    """Open a series as `open_ds` does, which may have become a file meanwhile."""
     for _ in range(TRIES):
-        try:
+        with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
+            return SeriesSource(path, **options)
+        with contextlib.suppress(IsADirectoryError):
             return DsSource(path, **options)
-        except IsADirectoryError:
-            if not is_series(path_text(path)) and os.path.isdir(path):
-                raise
-            with contextlib.suppress(NotADirectoryError):  # it was compacted to a file
-                return SeriesSource(path, **options)
     raise ReplacedError(f"it changed while it was opened, {TRIES} times", path=path_text(path))
+
+
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
+    """Read a dataset from a series, as `whole.read` does from a file; None if it became one meanwhile."""
+    with contextlib.closing(open_series(path, strings=strings)) as source:
+        if isinstance(source, DsSource):
+            return None
+        found = [key for key in source.meta if key != META and (keys is None or key in keys)]
+        dataset = Dataset(source.whole(found))
+        given = source.meta if full else {key: source.meta[key] for key in (*found, META)}
+    meta = {
+        key: {name: value for name, value in entry.items() if name != ".missing"}
+        for key, entry in settled(given, dataset).items()
+    }
+    unpack_all(dataset, meta, unpack)
+    dataset[META] = meta
+    return dataset

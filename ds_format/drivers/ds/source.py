@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base.once import once
 from ...base.text import unescape
@@ -32,7 +33,7 @@ from ..source import BaseSource
 from . import checksums
 from .checksums import Sums
 from .parts import KeptDecoders, VariableReader, has_legacy_strings
-from .whole import all_headers, faults_of, is_simple, loads, read_headers, source_metadata
+from .whole import all_headers, faults_of, is_simple, read_headers, source_metadata
 
 
 class DsSource(BaseSource):
@@ -87,13 +88,6 @@ class DsSource(BaseSource):
         if self._file is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._file
-
-    @once
-    def small(self) -> Mapping[str, Any] | None:
-        """All variables of a file whose bytes are in memory, decoded at once as they are stored; None for others."""
-        if not self._opened.is_in_memory or self._verify:
-            return None
-        return loads(self.path, bytearray(self._opened.memory), None, False, self.strings, False)
 
     @property
     def is_far(self) -> bool:
@@ -317,6 +311,13 @@ class DsSource(BaseSource):
         if self.body.in_file() is None:
             return None
         return Stored(np.dtype(f"<{var.type.code}"), var.size, self.header.body + var.offset)
+
+    @watched
+    def read_into(self, places: Iterable[tuple[Stored, NDArray[Any]]]) -> None:
+        """Read numbers into C-contiguous arrays."""
+        stored, arrays = zip(*places, strict=True)
+        offsets, sizes = np.array([(one.offset, one.size) for one in stored], np.int64).T.copy()
+        self._opened.ranges(offsets, sizes, [array.reshape(-1).view(np.uint8) for array in arrays])
 
     def section(self, stored: Stored) -> Body:
         """Return the bytes of the file that contain numbers in one piece."""
