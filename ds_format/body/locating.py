@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from . import MEMBER_MARK, Address, Location, path_text
@@ -66,20 +66,14 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     return far_member_of(address)
 
 
-def member_or_path(path: Any, known: dict[str, bool] | None = None) -> Any:
-    """Return the member of a local pack that a path names, or the path; `known` as for `packs.member_of`."""
+def member_or_path(path: Any) -> Any:
+    """Return the member of a local pack that a path names, or the path."""
     name = path if type(path) is str else path_text(path)
     if MEMBER_MARK not in name:
         return path
-    return _members()(name, known) or path
-
-
-@functools.cache
-def _members() -> Callable[[str, dict[str, bool] | None], Any]:
-    """Return `packs.member_of`, imported once: an import statement takes time at each execution."""
     from .packs import member_of
 
-    return member_of
+    return member_of(name) or path
 
 
 def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:

@@ -88,22 +88,24 @@ _MODULES = {
 """Modules whose name is not that of the format."""
 
 
-def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None, known: Any = None) -> Any:
-    """Do the same as `body.locating.located`, which a plain path does not load; `known` as for `packs.member_of`."""
+def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Do the same as `body.locating.located`, which a plain path does not load."""
     if storage_options is None and store is None:
         if type(path) is str and "://" not in path:
-            return path if MEMBER_MARK not in path else _locating().member_or_path(path, known)
+            return path if MEMBER_MARK not in path else _member_of()(path) or path
         if isinstance(path, Address):
             return path
-    return _locating().located(path, storage_options, store)
+    from ..body import locating
+
+    return locating.located(path, storage_options, store)
 
 
 @functools.cache
-def _locating() -> Any:
-    """Return `body.locating`, imported once: an import statement takes time at each execution."""
-    from ..body import locating
+def _member_of() -> Any:
+    """Return `body.packs.member_of`, imported once: an import statement takes time at each execution."""
+    from ..body.packs import member_of
 
-    return locating
+    return member_of
 
 
 def is_one_file(paths: Any) -> bool:
@@ -116,9 +118,20 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    known: dict[str, bool] = {}  # a pack has many members
-    found = (located(path, storage_options, store, known) for path in paths)
-    return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
+    found: list[Location] = []
+    last: Any = None  # a member of a pack, after which there are often others
+    top = "\0"  # what precedes its name
+    for path in paths:
+        if type(path) is str and path.startswith(top):
+            found.append(type(last)(last.pack, path[len(top) :], path))
+            continue
+        one: Any = located(path, storage_options, store)
+        if type(one) is not str:
+            one = one if isinstance(one, Address) else path_text(one)
+            if getattr(one, "is_near", False):
+                last, top = one, one.name[: -len(one.member)]
+        found.append(one)
+    return found
 
 
 def all_formats() -> Mapping[str, Format]:
@@ -571,7 +584,7 @@ def size_of(path: Any) -> int:
     from ..body.remote.listing import files_below
 
     try:
-        return sum(one.stamp.size for one in files_below(path))
+        return sum(one.size for one in files_below(path))
     except UnsupportedError:  # a web server
         return found[1].size
 

@@ -61,11 +61,11 @@ def matches(one: Location) -> list[Location]:
             return [one]
         found = [*sorted(glob.glob(one, recursive=True))]
     else:
-        from ..body.remote.listing import files_matching, has_wildcard
+        from ..body.remote.listing import addresses_matching, has_wildcard
 
         if not has_wildcard(one):
             return [one]
-        found = [match.address for match in files_matching(one)]
+        found = [*addresses_matching(one)]
     if not found:
         reason = (
             "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
