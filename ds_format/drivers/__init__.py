@@ -92,20 +92,18 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     """Do the same as `body.locating.located`, which a plain path does not load."""
     if storage_options is None and store is None:
         if type(path) is str and "://" not in path:
-            return path if MEMBER_MARK not in path else _member_of()(path) or path
+            return path if MEMBER_MARK not in path else _locating().member_of()(path) or path
         if isinstance(path, Address):
             return path
-    from ..body import locating
-
-    return locating.located(path, storage_options, store)
+    return _locating().located(path, storage_options, store)
 
 
 @functools.cache
-def _member_of() -> Any:
-    """Return `body.packs.member_of`, imported once: an import statement takes time at each execution."""
-    from ..body.packs import member_of
+def _locating() -> Any:
+    """Return `body.locating`, imported once: an import statement takes time at each execution."""
+    from ..body import locating
 
-    return member_of
+    return locating
 
 
 def is_one_file(paths: Any) -> bool:
@@ -118,19 +116,7 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    found: list[Location] = []
-    last: Any = None  # a member of a pack, after which there are often others
-    top = "\0"  # what precedes its name
-    for path in paths:
-        if type(path) is str and path.startswith(top):
-            found.append(type(last)(last.pack, path[len(top) :], path))
-            continue
-        one: Any = located(path, storage_options, store)
-        if type(one) is not str:
-            one = one if isinstance(one, Address) else path_text(one)
-            if getattr(one, "is_near", False):
-                last, top = one, one.name[: -len(one.member)]
-        found.append(one)
+    found: list[Location] = _locating().located_each(paths, storage_options, store)
     return found
 
 

@@ -55,6 +55,12 @@ class VirtualDataset(NamedTuple):
     groups: list[VirtualGroup]
     paths: Sequence[Location]
 
+    def arrays(self) -> Iterator[tuple[str, VirtualArray]]:
+        """Iterate over the paths of arrays, such as `group/x`, and the arrays."""
+        for group in self.groups:
+            for name, array in group.arrays.items():
+                yield f"{group.path}/{name}" if group.path else name, array
+
 
 def virtual_dataset(
     paths: Sequence[Location],
