@@ -87,6 +87,10 @@ class PackMember(RemoteAddress):
     def directory(self) -> Directory | None:
         """Return the directory of the pack now; None if there is a folder in place of a pack."""
 
+    def start(self) -> int:
+        """Return the position of the data in the pack, in bytes."""
+        return int(getattr(self._open(0, 0), "start", 0))
+
     def keep(self, body: Body | None) -> None:
         """Keep a body for the next `open`; see `Address`."""
         self._body = body
@@ -175,6 +179,16 @@ class LocalMember(PackMember):
             If the pack cannot be read, or is damaged.
         """
         return _opened(self.pack)[1]
+
+    def check_bytes(self) -> None:
+        """Compare the CRC-32 of the member; errors as for `open`, and an IntegrityError if it differs."""
+        expected, crc = self.directory().find(self.member, self.name).version, 0
+        body = self._open(0, 0)
+        with body.watch:
+            for block in body.blocks():
+                crc = zlib.crc32(block, crc)
+        if f"{crc:08x}" != expected:
+            raise IntegrityError(f"CRC-32 is {crc:08x}, expected {expected}", path=self.name)
 
     def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
         """Return the members below this address; see `RemoteAddress`."""

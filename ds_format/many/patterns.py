@@ -59,7 +59,7 @@ def matches(one: Location) -> list[Location]:
     if isinstance(one, str):
         if not glob.has_magic(one) or os.path.exists(one):
             return [one]
-        found = [*sorted(glob.glob(one, recursive=True))]
+        found = sorted([*glob.glob(one, recursive=True), *_in_packs(one)], key=path_text)
     else:
         from ..body.remote.listing import addresses_matching, has_wildcard
 
@@ -72,6 +72,27 @@ def matches(one: Location) -> list[Location]:
         )
         raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
     return found
+
+
+def _in_packs(pattern: str) -> list[Location]:
+    """Return the members that a pattern matches with wildcards in the names of packs or their folders."""
+    found: list[Location] = []
+    end = pattern.find(MEMBER_MARK) + len(MEMBER_MARK)
+    while end >= len(MEMBER_MARK):
+        packs = [one for one in glob.glob(pattern[: end - 1], recursive=True) if os.path.isfile(one)]
+        for one in [drivers.located(f"{pack}/{pattern[end:]}") for pack in packs]:
+            found += members_matching(one)
+        end = pattern.find(MEMBER_MARK, end) + len(MEMBER_MARK)
+    return found
+
+
+def members_matching(one: Any) -> Sequence[Location]:
+    """Return the member of a local pack that an address names, or those that match it; none if there is none."""
+    from ..body.remote.listing import addresses_matching, has_wildcard
+
+    if has_wildcard(one):
+        return addresses_matching(one)
+    return [one] if one.is_known() else []
 
 
 def with_members(words: Sequence[str]) -> list[Location]:

@@ -109,7 +109,8 @@ def found_dataset(
     if not (dim is None or isinstance(dim, str)):
         raise TypeError(f"dim: found {dim!r}, expected the name of a dimension")
     only = None if variables is None else frozenset(keys_of(variables))
-    return virtual_dataset(located, dim, only), _addresses(located, urls)
+    dataset = virtual_dataset(located, dim, only)
+    return dataset, _addresses(dataset.paths, urls)
 
 
 def _addresses(paths: Iterable[Location], urls: Urls | None) -> list[str]:
