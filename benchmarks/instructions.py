@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -142,6 +143,15 @@ def _convert(i: int) -> None:
     ds.convert(_path(i, ".nc"), "out.ds")
 
 
+MEMBERS = [f"reports.zip/{name}" for name in REPORTS]
+
+
+def _write_pack() -> None:
+    _write_reports(ORDINARY)
+    ds.pack(REPORTS, "reports.zip")
+    time.sleep(0.05)  # so old that its directory is remembered
+
+
 ORDINARY_NETCDF = {
     words: partial(_write_netcdf, format, ORDINARY)
     for words, format in {"classic": CLASSIC, "netCDF-4 classic": "NETCDF4_CLASSIC", "netCDF-4": NETCDF4}.items()
@@ -168,6 +178,10 @@ CALLS = {
     "write, ordinary station": Call(partial(_make_datasets, ORDINARY), _write_one),
     "read_many, ordinary stations": Call(partial(_write_reports, ORDINARY), _read_many, n=4),
     "read_many, dim, ordinary stations": Call(partial(_write_reports, ORDINARY), partial(_merge, stack=SCALARS), n=4),
+    "read, ordinary station, pack": Call(_write_pack, lambda i: ds.read(MEMBERS[i % FILES])),
+    "read_many, dim, ordinary stations, pack": Call(
+        _write_pack, lambda i: ds.read_many(MEMBERS, dim="time", threads=1, stack=SCALARS), n=4
+    ),
     "open, ordinary station": Call(partial(_write_reports, ORDINARY), _open),
     **{f"read, ordinary station, {words}": Call(write, _read_netcdf) for words, write in ORDINARY_NETCDF.items()},
     **{

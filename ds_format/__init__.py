@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from .timeaxis import time_dt as time_dt
     from .views.lazy import File as File, Variable as Variable
     from .virtual.kerchunk import references as references
+    from .virtual.writing import virtualize as virtualize
     from .xarray_.lazy_variables import to_xarray as to_xarray
     from .xarray_.many import open_many as open_many
     from .xarray_.writing import from_xarray as from_xarray
@@ -131,6 +132,7 @@ _MODULES = {
     "timeaxis": "time_dt",
     "views.lazy": "File Variable",
     "virtual.kerchunk": "references",
+    "virtual.writing": "virtualize",
     "xarray_.many": "open_many",
     "xarray_.lazy_variables": "to_xarray",
     "xarray_.writing": "from_xarray",

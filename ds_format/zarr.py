@@ -75,6 +75,10 @@ class Parser:
         store, path = registry.resolve(url)
         parts = urlsplit(url)
         where = unquote(parts.path) if parts.scheme == "file" else drivers.located(path, None, store)
+        if hasattr(drivers.located(where), "pack"):
+            raise UnsupportedError(
+                "a member of a pack; only `ds_format.references` can lead there", path=path_text(where)
+            )
         dataset = virtual_dataset([where], without=self.skip_variables, inline=False)
         found = next((group for group in dataset.groups if group.path == self.group), None)
         name = path_text(where)

@@ -105,6 +105,18 @@ def merge(suffix: str, variable: str) -> Writer:
     return run
 
 
+def pack(adds: bool) -> Writer:
+    def run(folder: Path, durable: bool) -> Iterator[None]:
+        for i in range(2):
+            ds.write(folder / f"{i}.ds", DATASET)
+        if adds:
+            ds.pack(folder / "0.ds", folder / "out.zip")
+        yield
+        ds.pack(folder / "1.ds", folder / "out.zip", append=adds, durable=durable)
+
+    return run
+
+
 def append(series: bool, n_before: int, also_compacts: bool = False) -> Writer:
     def run(folder: Path, durable: bool) -> Iterator[None]:
         path = folder / "out.ds"
@@ -255,6 +267,8 @@ WRITERS: dict[str, Writer] = {
     **{f"merge{suffix}": merge(suffix, "x") for suffix in (*SUFFIXES, ".tsv")},
     "merge-copy.ds": merge(".ds", "flag"),
     "merge-numbers.ds": merge(".ds", "key"),
+    "pack": pack(False),
+    "pack-add": pack(True),
     "append.ds": append(False, 3),
     "append-new.ds": append(False, 0),
     "append-series": append(True, 3),

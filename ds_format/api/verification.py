@@ -78,6 +78,9 @@ def verify(
 def _verified(where: Path, strict: bool, checksum: bool, progress: Progress | None) -> list[Problem]:
     found = _Findings(plain_path(path_text(where)))
     source = None
+    if (check_bytes := getattr(where, "check_bytes", None)) is not None:  # of a member of a pack
+        with found.of(None):
+            check_bytes()
     with found.of(None):
         source = _opened(where, found, strict, progress)
     if source is not None:

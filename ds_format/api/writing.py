@@ -168,7 +168,13 @@ def write(
         d = without_xarray(d)
     except UnsupportedError as error:
         raise error.at(path=path_text(path))
-    return files.write(path, d, **({} if encoding is None else {"encoding": encoding}), **options)
+    given = {} if encoding is None else {"encoding": encoding}
+    try:
+        return files.write(path, d, **given, **options)
+    except NotADirectoryError:
+        if (member := drivers.located(path)) is path:
+            raise
+        return files.write(member, d, **given, **options)  # raises the error for a member of a pack
 
 
 def without_xarray(d: Any) -> Any:

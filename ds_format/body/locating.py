@@ -49,16 +49,16 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     if storage_options is None and store is None:
         if type(path) is str:
             if "://" not in path:
-                return member_or_path(path)
+                return _member_or_path(path)
         elif isinstance(path, Address):
             return path
         elif isinstance(path, (bytes, os.PathLike)) and not getattr(path, "protocol", ""):
-            return member_or_path(path)
+            return _member_or_path(path)
     from .remote.addresses import address_of
 
     address = address_of(path, storage_options, store)
     if not isinstance(address, Address):
-        return member_or_path(address)
+        return _member_or_path(address)
     if MEMBER_MARK not in address.name:
         return address
     from .packs import far_member_of
@@ -66,20 +66,37 @@ def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: 
     return far_member_of(address)
 
 
-def member_or_path(path: Any, known: dict[str, bool] | None = None) -> Any:
-    """Return the member of a local pack that a path names, or the path; `known` as for `packs.member_of`."""
+def _member_or_path(path: Any) -> Any:
     name = path if type(path) is str else path_text(path)
-    if MEMBER_MARK not in name:
-        return path
-    return _members()(name, known) or path
+    return path if MEMBER_MARK not in name else member_of()(name) or path
 
 
 @functools.cache
-def _members() -> Callable[[str, dict[str, bool] | None], Any]:
+def member_of() -> Callable[[str], Any]:
     """Return `packs.member_of`, imported once: an import statement takes time at each execution."""
     from .packs import member_of
 
     return member_of
+
+
+def located_each(
+    paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
+) -> list[Location]:
+    """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
+    found: list[Location] = []
+    last: Any = None  # a member of a pack, after which there are often others
+    top = "\0"  # what precedes its name
+    for path in paths:
+        if type(path) is str and path.startswith(top):
+            found.append(type(last)(last.pack, path[len(top) :], path))
+            continue
+        one: Any = located(path, storage_options, store)
+        if type(one) is not str:
+            one = one if isinstance(one, Address) else path_text(one)
+            if getattr(one, "is_near", False):
+                last, top = one, one.name[: len(one.name) - len(one.member)]
+        found.append(one)
+    return found
 
 
 def first_bytes(addresses: Iterable[Address]) -> Iterator[Body | Exception]:

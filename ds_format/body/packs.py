@@ -1,8 +1,8 @@
 """Members of packs as addresses: `reports.zip/st001.ds`, where `reports.zip` is a ZIP archive, here or elsewhere.
 
-Directories of packs are remembered between calls, because parsing one takes longer than reading a member. They are
-only used for a pack that has the same status: size, times and inode here, size and version elsewhere. A pack that was
-modified a moment ago is not remembered, for a clock may give the next change the same time.
+Directories of packs are remembered between calls, because parsing one takes longer than reading a member, and local
+packs stay open. They are only used for a pack that has the same status: size, times and inode here, size and version
+elsewhere. A pack that was modified a moment ago is not remembered, for a clock may give the next change the same time.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ import threading
 import time
 import zlib
 from abc import abstractmethod
-from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.threads import renew_lock
 from ..errors import FormatError, IntegrityError, ReplacedError, UnsupportedError
-from ..kernels.files.directory import take_members
-from ..kernels.files.member import is_regular, read_member
-from ..kernels.files.names import signed
+from ..kernels.files.member import OpenPack, is_regular
 from . import MEMBER_MARK, open_file
-from .body import GAP_SIZE, Body, FileBody, open_body, pread
+from .body import Body, FileBody, open_body, pread
 from .directory import HEADER_SPARE, TAIL, Directory, MemberPlace, read
 from .remote.addresses import RemoteAddress
 from .remote.fetching import Fetcher, HeldBody, RemoteBody, RemoteWatch, remote_stamp
@@ -34,7 +32,7 @@ from .remote.stores import FileRecord, Store, repeated
 from .stamp import Stamp, Watch
 
 MAX_PACKS = 8
-"""Packs whose directories are remembered."""
+"""Packs that are remembered. Those of them that are local stay open."""
 RECENT = 20_000_000
 """A pack that was changed at most this many ns ago is not remembered: several steps of the clock of file systems."""
 
@@ -82,18 +80,16 @@ class PackMember(RemoteAddress):
 
     def at(self, location: str) -> PackMember:
         """Return another member of the pack."""
-        top = self.name[: len(self.name) - len(self.member)]
         member = location.lstrip("/")
-        return type(self)(self.pack, member, top + member)
+        return type(self)(self.pack, member, self.name[: len(self.name) - len(self.member)] + member)
 
     @abstractmethod
     def directory(self) -> Directory | None:
         """Return the directory of the pack now; None if there is a folder in place of a pack."""
 
-    def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
-        """Return the members below this address; see `RemoteAddress`."""
-        directory = self.directory()
-        return [] if directory is None else _records(directory, self.member, recursive)
+    def start(self) -> int:
+        """Return the position of the data in the pack, in bytes."""
+        return int(getattr(self._open(0, 0), "start", 0))
 
     def keep(self, body: Body | None) -> None:
         """Keep a body for the next `open`; see `Address`."""
@@ -131,13 +127,18 @@ class PackMember(RemoteAddress):
         raise UnsupportedError(message, path=self.name)
 
 
-def _records(directory: Directory, top: str, recursive: bool) -> Iterable[FileRecord]:
-    """Return the members below a name."""
+def _below(directory: Directory, top: str, recursive: bool) -> Iterable[tuple[str, int]]:
+    """Return the names of the members below a name, without it, and their numbers."""
     top = top.rstrip("/") + "/" if top.strip("/") else ""
-    sizes, crcs = directory.rows[:, 2].tolist(), directory.rows[:, 3].tolist()
     for name, i in directory.numbers.items():
         if name.startswith(top) and (recursive or "/" not in name[len(top) :]):
-            yield FileRecord(name[len(top) :], sizes[i], f"{crcs[i]:08x}")
+            yield name[len(top) :], i
+
+
+def _records(directory: Directory, top: str, recursive: bool) -> Iterable[FileRecord]:
+    """Return the members below a name."""
+    sizes, crcs = directory.rows[:, 2].tolist(), directory.rows[:, 3].tolist()
+    return [FileRecord(name, sizes[i], f"{crcs[i]:08x}") for name, i in _below(directory, top, recursive)]
 
 
 def _header_size(member: str, place: MemberPlace, first: int) -> int:
@@ -162,12 +163,8 @@ class LocalMember(PackMember):
     def whole(self, limit: int) -> bytearray | None:
         """Return the bytes of a small member; see `Address`."""
         known = _local.get(self.pack)
-        if known is None or self._body is not None:
-            return None
-        directory = known[1]
-        return read_member(
-            self.pack, known[0], directory.raw, directory.rows, directory.numbers.get(self.member, -1), limit
-        )
+        found = None if known is None or self._body is not None else known[0].read([self.member], limit)
+        return None if found is None else found[0]
 
     def is_known(self) -> bool:
         """Return whether there is a member of this name."""
@@ -182,6 +179,24 @@ class LocalMember(PackMember):
             If the pack cannot be read, or is damaged.
         """
         return _opened(self.pack)[1]
+
+    def check_bytes(self) -> None:
+        """Compare the CRC-32 of the member; errors as for `open`, and an IntegrityError if it differs."""
+        expected, crc = self.directory().find(self.member, self.name).version, 0
+        body = self._open(0, 0)
+        with body.watch:
+            for block in body.blocks():
+                crc = zlib.crc32(block, crc)
+        if f"{crc:08x}" != expected:
+            raise IntegrityError(f"CRC-32 is {crc:08x}, expected {expected}", path=self.name)
+
+    def listed(self, *, recursive: bool) -> Iterable[FileRecord]:
+        """Return the members below this address; see `RemoteAddress`."""
+        return _records(self.directory(), self.member, recursive)
+
+    def names(self, *, recursive: bool) -> Iterable[str]:
+        """Return their names; see `RemoteAddress`."""
+        return [name for name, _ in _below(self.directory(), self.member, recursive)]
 
     def _open(self, first: int, last: int) -> Body:
         try:
@@ -228,8 +243,8 @@ class MemberBody(FileBody):
         return MemberBody(self._file, self.name, self.start + offset, size, self.watch)
 
 
-_local: OrderedDict[str, tuple[array[int], Directory]] = OrderedDict()
-"""Directories of local packs by their paths, each with the status of the file; see `kernels.files.member`."""
+_local: OrderedDict[str, tuple[OpenPack, Directory]] = OrderedDict()
+"""Local packs by their paths. They stay open, but for those that are deleted when another one is opened."""
 
 
 def _opened(path: str) -> tuple[FileBody, Directory, os.stat_result]:
@@ -240,19 +255,20 @@ def _opened(path: str) -> tuple[FileBody, Directory, os.stat_result]:
         _local.pop(path, None)
         raise
     file = FileBody.of(path, fd, status)
-    key = array(
-        "q", [status.st_size, status.st_mtime_ns, status.st_ctime_ns, signed(status.st_ino), signed(status.st_dev)]
-    )
     known = _local.get(path)
-    if known is not None and known[0] == key:
+    if known is not None and known[0].is_at(status):
         return file, known[1], status
+    _local.pop(path, None)
     with file.watch:
         directory = read(file)
     if not _is_recent(status):
-        _local[path] = key, directory
-        while len(_local) > MAX_PACKS:
-            with contextlib.suppress(KeyError):  # another thread was faster
+        pack = OpenPack(path, fd, status, directory.raw, directory.rows, directory.numbers)
+        with contextlib.suppress(RuntimeError, KeyError):  # another thread was faster
+            for other in [name for name, one in _local.items() if one[0].is_deleted()]:
+                del _local[other]
+            while len(_local) >= MAX_PACKS:
                 _local.popitem(last=False)
+        _local[path] = pack, directory
     return file, directory, status
 
 
@@ -260,9 +276,7 @@ def _is_recent(status: os.stat_result) -> bool:
     return 0 <= time.time_ns() - status.st_ctime_ns < RECENT
 
 
-def read_members(
-    members: Sequence[LocalMember], limit: int, buffer: bytearray
-) -> tuple[list[bytearray | None], list[tuple[int, int, int]]]:
+def read_members(members: Sequence[LocalMember], limit: int) -> tuple[Sequence[bytearray | None], NDArray[np.int64]]:
     """Read small members of one pack by few calls.
 
     Parameters
@@ -271,14 +285,12 @@ def read_members(
         All of one pack.
     limit : int
         Bytes; a larger member is not read.
-    buffer : bytearray
-        Memory for the bytes that are read, which grows: the operating system clears new memory, page by page.
 
     Returns
     -------
-    list of bytearray or None
+    sequence of bytearray or None
         None for a member that is larger, or has any fault: opening it raises the error.
-    list of (int, int, int)
+    (n, 3) ndarray of int64
         Size, CRC-32 and 0; zeros for a member that does not exist.
 
     Raises
@@ -286,28 +298,17 @@ def read_members(
     OSError, DsError
         If the pack cannot be read.
     """
-    file, directory, _ = _opened(members[0].pack)
-    numbers = np.array([directory.numbers.get(one.member, -1) for one in members], np.int64)
-    rows = directory.rows[numbers] if len(directory.rows) else np.zeros((len(numbers), 6), np.int64)
-    rows[numbers < 0] = 0
-    which = np.flatnonzero((numbers >= 0) & (rows[:, 2] <= limit))
-    which = which[np.argsort(rows[which, 1], kind="stable")]
-    starts = rows[which, 1]
-    ends = np.minimum(rows[which, 4], starts + rows[which, 2] + 2 * HEADER_SPARE + 30)
-    cuts = np.flatnonzero(starts[1:] > ends[:-1] + GAP_SIZE) + 1
-    contents: list[bytearray | None] = [None] * len(members)
-    with file.watch:
-        for some in np.split(np.arange(len(which)), cuts):
-            if len(some):
-                start = int(starts[some[0]])
-                size = int(ends[some].max()) - start
-                buffer.extend(bytes(max(size - len(buffer), 0)))
-                with memoryview(buffer)[:size] as data:
-                    file.read_into(start, data)
-                    found = take_members(directory.raw, directory.rows, numbers[which[some]], data, start, limit)
-                for i, content in zip(which[some].tolist(), found, strict=True):
-                    contents[i] = content
-    return contents, [(size, crc, 0) for size, crc in rows[:, 2:4].tolist()]
+    path, names = members[0].pack, [one.member for one in members]
+    stamps = np.zeros((len(names), 3), np.int64)
+    known = _local.get(path)
+    found = None if known is None else known[0].read(names, limit, stamps)
+    if found is None:
+        file, directory, status = _opened(path)
+        stamps[:] = 0
+        with file.watch:
+            pack = OpenPack(path, file.fd, status, directory.raw, directory.rows, directory.numbers)
+            found = pack.read(names, limit, stamps)
+    return found or [None] * len(names), stamps
 
 
 class _FarPack(NamedTuple):
@@ -430,14 +431,8 @@ class FarMember(PackMember):
         return HeldBody.of(self.name, whole, place.version)
 
 
-def member_of(path: str, known: dict[str, bool] | None = None) -> LocalMember | None:
+def member_of(path: str) -> LocalMember | None:
     """Return the member of a local pack that a path names; None if no part of the path is a file with the suffix.
-
-    Parameters
-    ----------
-    path : str
-    known : dict, optional
-        Whether paths are files, of those that were checked before.
 
     Examples
     --------
@@ -452,12 +447,7 @@ def member_of(path: str, known: dict[str, bool] | None = None) -> LocalMember | 
     while at >= 0:
         end = at + len(MEMBER_MARK)
         pack = path[: end - 1]
-        is_file = (pack in _local or None) if known is None else known.get(pack)
-        if is_file is None:
-            is_file = is_regular(pack)
-            if known is not None:
-                known[pack] = is_file
-        if is_file:
+        if pack in _local or is_regular(pack):
             return LocalMember(pack, path[end:], path)
         at = path.find(MEMBER_MARK, end)
     return None

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import drivers
 from ..body import suffix_of
-from ..virtual.kerchunk import references, write_references
+from ..virtual.writing import SUFFIXES, virtualize
 from .arguments import ArgumentError, Command, Option, Request, UsageError, names, word
-
-SUFFIX = ".json"
 
 
 def run(request: Request) -> Iterable[Any]:
@@ -19,22 +16,21 @@ def run(request: Request) -> Iterable[Any]:
     Raises
     ------
     ArgumentError
-        If the output does not end in `.json`, so that no data file is replaced by mistake.
+        If the output does not end in `.json` or `.parquet`, so that no data file is replaced by mistake.
     DsError, OSError
         If a file cannot be read or written, or the files cannot be joined.
     UsageError
         If there are several files, but no dimension.
     """
     inputs, output = _words(request)
-    target = drivers.located(output)
-    if suffix_of(target) != SUFFIX:
-        raise ArgumentError(f"{output}: expected an output that ends in {SUFFIX}, as in `ds virtualize a.nc refs.json`")
+    if suffix_of(output) not in SUFFIXES:
+        example = "as in `ds virtualize a.nc refs.json`"
+        raise ArgumentError(f"{output}: expected an output that ends in {' or '.join(SUFFIXES)}, {example}")
     dim = request.get("dim")
     if dim is None and len(inputs) > 1:
         raise UsageError(f"dim: DIM is missing: the dimension along which the {len(inputs)} files are joined")
     paths = inputs[0] if len(inputs) == 1 else inputs
-    found = references(paths, dim, request.get("urls"), variables=request.get("variables"))
-    write_references(found, target)
+    virtualize(paths, output, dim, request.get("urls"), variables=request.get("variables"))
     return ()
 
 
@@ -47,7 +43,7 @@ def _words(request: Request) -> tuple[list[str], str]:
     if isinstance(given, str):
         return request.names("INPUT..."), given
     words = request.names("INPUT... OUTPUT")
-    if given is True and words[0].endswith(SUFFIX) and not words[-1].endswith(SUFFIX):
+    if given is True and words[0].endswith(SUFFIXES) and not words[-1].endswith(SUFFIXES):
         words = [*words[1:], words[0]]
     return words[:-1], words[-1]
 
@@ -55,13 +51,13 @@ def _words(request: Request) -> tuple[list[str], str]:
 COMMANDS = {
     "virtualize": Command(
         usage=("ds virtualize [OPTIONS] [--] INPUT... [-o] OUTPUT",),
-        about="Writes Kerchunk references to ds and NetCDF files: a small JSON file, by which xarray, zarr and "
-        "other programs read the files as Zarr, without copying them. Several files are joined along a dimension. If "
-        "Zarr cannot read a variable from the files, or they cannot be joined without changing values, the message "
-        "names file, variable and reason, and nothing is written.",
+        about="Writes Kerchunk references to ds and NetCDF files: a small JSON file, or a folder of Parquet files, by "
+        "which xarray, zarr and other programs read the files as Zarr, without copying them. Several files are joined "
+        "along a dimension. If Zarr cannot read a variable from the files, or they cannot be joined without changing "
+        "values, the message names file, variable and reason, and nothing is written.",
         arguments=(
             ("INPUT", "The files: paths, addresses, or one pattern in quotes."),
-            ("OUTPUT", "The JSON file to write."),
+            ("OUTPUT", "The JSON file to write. Or a folder that ends in .parquet, which readers load in parts."),
         ),
         options=(
             Option(

@@ -88,11 +88,11 @@ _MODULES = {
 """Modules whose name is not that of the format."""
 
 
-def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None, known: Any = None) -> Any:
-    """Do the same as `body.locating.located`, which a plain path does not load; `known` as for `packs.member_of`."""
+def located(path: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Any:
+    """Do the same as `body.locating.located`, which a plain path does not load."""
     if storage_options is None and store is None:
         if type(path) is str and "://" not in path:
-            return path if MEMBER_MARK not in path else _locating().member_or_path(path, known)
+            return path if MEMBER_MARK not in path else _locating().member_of()(path) or path
         if isinstance(path, Address):
             return path
     return _locating().located(path, storage_options, store)
@@ -116,9 +116,8 @@ def located_each(
     paths: Iterable[Any], storage_options: Mapping[str, Any] | None = None, store: Any = None
 ) -> list[Location]:
     """Return local paths as text, and everything else as addresses; parameters and errors as for `located`."""
-    known: dict[str, bool] = {}  # a pack has many members
-    found = (located(path, storage_options, store, known) for path in paths)
-    return [one if type(one) is str or isinstance(one, Address) else path_text(one) for one in found]
+    found: list[Location] = _locating().located_each(paths, storage_options, store)
+    return found
 
 
 def all_formats() -> Mapping[str, Format]:
@@ -571,7 +570,7 @@ def size_of(path: Any) -> int:
     from ..body.remote.listing import files_below
 
     try:
-        return sum(one.stamp.size for one in files_below(path))
+        return sum(one.size for one in files_below(path))
     except UnsupportedError:  # a web server
         return found[1].size
 

@@ -106,15 +106,17 @@ def pack(
         progress, 0 if progress is None else sum(drivers.size_of(one.location) for one in selected.inputs)
     )
     placed = Target(target, durable=durable)
-    with _adding(placed.final) if append else contextlib.nullcontext() as old:
+    with _adding(placed.final, output) if append else contextlib.nullcontext() as old:
         names = _member_names(selected.inputs, old[1] if old else None, name)
         try:
             with naming(output):
                 file = placed.open()
-                try:
-                    n = _write(file, old, names, advance)
-                finally:
+            try:
+                n = _write(_PackWriter(file, output), old, names, advance)
+            finally:
+                with naming(output):
                     file.close()
+            with naming(output):
                 placed.commit()
         except BaseException:
             placed.abort()
@@ -123,9 +125,10 @@ def pack(
 
 
 @contextlib.contextmanager
-def _adding(path: str) -> Iterator[tuple[FileBody, Directory] | None]:
+def _adding(path: str, output: Path) -> Iterator[tuple[FileBody, Directory] | None]:
     """Lock a pack for a `with` block, and open it; None if there is none yet."""
-    lock = Lock(os.path.abspath(usual_temporary_name(path, "lock")), path)
+    with naming(output):
+        lock = Lock(os.path.abspath(usual_temporary_name(path, "lock")), path)
     try:
         if not exists(path):
             yield None
@@ -161,10 +164,9 @@ def _member_names(inputs: Sequence[InputFile], old: Directory | None, output: st
 
 
 def _write(
-    file: OutputBody, old: tuple[FileBody, Directory] | None, names: Mapping[str, Location], advance: Advance
+    writer: _PackWriter, old: tuple[FileBody, Directory] | None, names: Mapping[str, Location], advance: Advance
 ) -> int:
-    """Write the pack, and return the number of its members."""
-    writer = _PackWriter(file)
+    """Write the pack, and return the number of its members. Errors of reading name the input."""
     if old is not None:
         writer.keep(*old)
     for name, (path, content) in zip(names, contents([*names.values()], None), strict=True):
@@ -183,17 +185,20 @@ class _PackWriter:
     Parameters
     ----------
     file : OutputBody
+    output : str, bytes, PathLike or Address
+        For errors of writing.
     """
 
-    def __init__(self, file: OutputBody):
-        self._file = file
+    def __init__(self, file: OutputBody, output: Path):
+        self._file, self._output = file, output
         self._end = self._n = 0
         self._pending = bytearray()
         self._entries = bytearray()
 
     def keep(self, old: FileBody, directory: Directory) -> None:
         """Begin with the members of another pack, at their positions."""
-        self._file.copy(old, 0, directory.start, 0)
+        with naming(self._output):
+            self._file.copy(old, 0, directory.start, 0)
         self._end, self._n = directory.start, len(directory.rows)
         self._entries += directory.raw
 
@@ -215,23 +220,27 @@ class _PackWriter:
         with body.watch:
             for block in advance.over(body.blocks()):
                 crc = zlib.crc32(block, crc)
-                at += self._file.write(at, block)
+                at += self._put(at, block)
         if at != stop:
             raise TruncatedError(f"found {body.size + at - stop} bytes, expected {body.size}", path=body.name)
-        self._file.write(start, local_header(name, body.size, crc, start))
+        self._put(start, local_header(name, body.size, crc, start))
         self._note(name, body.size, crc, start)
         self._end = stop
 
     def finish(self) -> int:
         """Write the directory, and return the number of members."""
         self._flush()
-        self._file.write(self._end, self._entries + end(self._n, len(self._entries), self._end))
+        self._put(self._end, self._entries + end(self._n, len(self._entries), self._end))
         return self._n
+
+    def _put(self, at: int, data: bytes | bytearray | memoryview) -> int:
+        with naming(self._output):
+            return self._file.write(at, data)
 
     def _note(self, name: str, size: int, crc: int, start: int) -> None:
         self._entries += entry(name, size, crc, start)
         self._n += 1
 
     def _flush(self) -> None:
-        self._end += self._file.write(self._end, self._pending)
+        self._end += self._put(self._end, self._pending)
         self._pending.clear()

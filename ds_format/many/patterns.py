@@ -59,19 +59,40 @@ def matches(one: Location) -> list[Location]:
     if isinstance(one, str):
         if not glob.has_magic(one) or os.path.exists(one):
             return [one]
-        found = [*sorted(glob.glob(one, recursive=True))]
+        found = sorted([*glob.glob(one, recursive=True), *_in_packs(one)], key=path_text)
     else:
-        from ..body.remote.listing import files_matching, has_wildcard
+        from ..body.remote.listing import addresses_matching, has_wildcard
 
         if not has_wildcard(one):
             return [one]
-        found = [match.address for match in files_matching(one)]
+        found = [*addresses_matching(one)]
     if not found:
         reason = (
             "an address begins with a scheme and ://" if is_address(path_text(one)) else "no file matches the pattern"
         )
         raise FileNotFoundError(errno.ENOENT, reason, path_text(one))
     return found
+
+
+def _in_packs(pattern: str) -> list[Location]:
+    """Return the members that a pattern matches with wildcards in the names of packs or their folders."""
+    found: list[Location] = []
+    end = pattern.find(MEMBER_MARK) + len(MEMBER_MARK)
+    while end >= len(MEMBER_MARK):
+        packs = [one for one in glob.glob(pattern[: end - 1], recursive=True) if os.path.isfile(one)]
+        for one in [drivers.located(f"{pack}/{pattern[end:]}") for pack in packs]:
+            found += members_matching(one)
+        end = pattern.find(MEMBER_MARK, end) + len(MEMBER_MARK)
+    return found
+
+
+def members_matching(one: Any) -> Sequence[Location]:
+    """Return the member of a local pack that an address names, or those that match it; none if there is none."""
+    from ..body.remote.listing import addresses_matching, has_wildcard
+
+    if has_wildcard(one):
+        return addresses_matching(one)
+    return [one] if one.is_known() else []
 
 
 def with_members(words: Sequence[str]) -> list[Location]:

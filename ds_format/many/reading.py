@@ -182,8 +182,8 @@ class Batch(NamedTuple):
     contents: Iterable[Content]
     read: Any
     """Result of `kernels.files.batch` for the local files with a suffix of small files."""
-    fetched: Sequence[StampRow] = ()
-    """The rows of files that are elsewhere."""
+    fetched: Sequence[StampRow] | NDArray[np.int64] = ()
+    """The rows of files that are elsewhere, or of members of a pack."""
 
     def stamps(self) -> NDArray[np.int64]:
         """Return the rows of all files, as an (n, 3) ndarray of int64; see `StampRow`."""
@@ -253,12 +253,12 @@ def _batches_of_members(paths: Sequence[Any]) -> Iterator[Batch]:
     """Iterate over batches of members of one local pack."""
     from ..body.packs import read_members
 
-    buffer = bytearray()
     for i in range(0, len(paths), BATCH // 2):
         some = paths[i : i + BATCH // 2]
-        found, rows = read_members(some, SMALL_SIZE, buffer)
-        known = [content if path.suffix in SMALL_SUFFIXES else None for path, content in zip(some, found, strict=True)]
-        yield Batch(some, known, batch.read_files([], SMALL_SIZE), rows)
+        found, rows = read_members(some, SMALL_SIZE)
+        if not {path.suffix for path in some}.issubset(SMALL_SUFFIXES):
+            found = [each if path.suffix in SMALL_SUFFIXES else None for path, each in zip(some, found, strict=True)]
+        yield Batch(some, found, batch.read_files([], SMALL_SIZE), rows)
 
 
 def _batches_elsewhere(paths: Sequence[Location]) -> Iterator[Batch]:

@@ -41,6 +41,23 @@ FLOATS = frozenset(name for name, row in TYPES.items() if row.code[0] == "f")
 """Types whose values become float64 if files differ in them."""
 
 
+class Advice(NamedTuple):
+    """What errors recommend: by default options of `open_many`."""
+
+    values: str = (
+        'stack keeps all of them along the dimension, compat="override" takes those of the first file, drop_variables '
+        "leaves it out"
+    )
+    """If values differ."""
+    units: str = 'units="first" takes those of the first file'
+    """If units differ."""
+    lacking: str = 'missing="fill" fills it, drop_variables leaves it out'
+    """If a file lacks a variable."""
+
+
+OPENING = Advice()
+
+
 @dataclass(frozen=True)
 class JoinOptions:
     """Options of joining files into one dataset."""
@@ -67,6 +84,8 @@ class JoinOptions:
     """Keys of variables whose values are read at once; None: all."""
     group: str | None = None
     """Path of the group to use in each file, whose variables have short keys; None: the whole file."""
+    advice: Advice = OPENING
+    """What errors recommend."""
 
     def has(self, key: str) -> bool:
         """Return whether a variable is requested."""
@@ -273,8 +292,7 @@ class _Scanner:
             values = Value(path_text(first_path), first_entry, first), Value("it", entry, stack[row : row + 1])
             raise UnsupportedError(
                 f'other values than in {first_path}, expected the same, for it has no dimension "{self._dim}": '
-                f'{difference(*values)} (stack keeps all of them along the dimension, compat="override" takes those '
-                "of the first file, drop_variables leaves it out)",
+                f"{difference(*values)} ({self._options.advice.values})",
                 path=paths[row],
                 variable=unescape(key),
             )
@@ -461,17 +479,21 @@ class ReferenceVariables:
             kept = {name: value for name, value in entry.items() if name != "units"}
             return kept if expected_units is None else {**kept, "units": expected_units}
         raise UnsupportedError(
-            f'units: found {_shown(units)}, only those of times are converted (units="first" takes those of the '
-            f"first file); expected {_shown(expected_units)}"
+            f"units: found {_shown(units)}, only those of times are converted ({self._options.advice.units}); "
+            f"expected {_shown(expected_units)}"
         )
+
+    def _lacking(self, path: Location, key: str, other: Location) -> MissingError:
+        message = f"variable not found, expected as in {other}; {self._options.advice.lacking}"
+        return MissingError(message, path=path, variable=unescape(key))
 
     def _check_names(self, path: Location, meta: Metadata) -> None:
         for key in self.first:
             if key not in meta:
-                raise _lacking(path, key, self._path)
+                raise self._lacking(path, key, self._path)
         for key in meta:
             if key not in self.first:
-                raise _lacking(self._path, key, path)
+                raise self._lacking(self._path, key, path)
 
     def _check_lengths(self, path: Location, meta: Metadata) -> None:
         """Check that the variables of a file agree on the size of the dimension to join along."""
@@ -501,11 +523,6 @@ def _settle(entry: dict[str, Any], reference: dict[str, Any], is_first_empty: bo
     if {entry.get(".type"), reference.get(".type")} == {"str", "unicode"}:
         settled, other = (reference, entry) if is_first_empty else (entry, reference)
         settled[".type"] = other[".type"]
-
-
-def _lacking(path: Location, key: str, other: Location) -> MissingError:
-    message = f'variable not found, expected as in {other}; missing="fill" fills it, drop_variables leaves it out'
-    return MissingError(message, path=path, variable=unescape(key))
 
 
 def _data(size: Any) -> str:

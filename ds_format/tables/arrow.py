@@ -19,6 +19,21 @@ def table(d: Mapping[str, Any], dim: str | None = None, *, explode: bool = False
     return table_of(rows_of(shapes_of(arrays, meta), dim, explode), arrays, meta)
 
 
+def parquet(columns: Mapping[str, Any]) -> memoryview:
+    """Return the bytes of a Parquet file with columns of numbers, and of text and bytes, which may be None.
+
+    Raises
+    ------
+    DriverError
+        If pyarrow is not installed.
+    """
+    use = "Parquet files"
+    out = pyarrow(use).BufferOutputStream()
+    # with statistics, without which fastparquet makes floats of integers
+    pyarrow(use, "pyarrow.parquet").write_table(pyarrow(use).table(dict(columns)), out, compression="zstd")
+    return memoryview(out.getvalue())
+
+
 def to_arrow(d: Mapping[str, Any], dim: str | None = None, *, explode: bool = False) -> Any:
     """Return the variables of one dimension as an Arrow table.
 

@@ -6,7 +6,8 @@ From low to high::
     chunks    a variable of one file → positions of its chunks, or its values
     arrays    the chunks of a variable in one file, or in many → one array of Zarr
     datasets  files → attributes and arrays, along a dimension
-    kerchunk  these → Kerchunk references; files of them
+    kerchunk  these → Kerchunk references
+    writing   files of references: JSON, or a folder of Parquet files
 
 No other folder imports numcodecs for Zarr, and none imports VirtualiZarr.
 """

@@ -17,7 +17,7 @@ from ..datasets import META, as_array, attrs, dims
 from ..drivers.base import Metadata, check_faults, warn
 from ..drivers.native import NativeSource
 from ..errors import DsError, MissingError, ReplacedError, UnsupportedError
-from ..many.scanning import JoinOptions, scan
+from ..many.scanning import Advice, JoinOptions, scan
 from ..model.merge_plan import DECIDING, MergePlan, Way, plan_merge
 from ..model.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES
 from ..model.settings import NETCDF, setting
@@ -35,6 +35,7 @@ TEXT_SIZE = 16
 """Estimated bytes of a text."""
 MAX_TEXTS = 1 << 16
 """Number of texts of a netCDF-4 file, which has no chunks of them, that become part of references."""
+LEFT_OUT = "it can be left out: name the others in `variables`"
 COMPARED = (*SENTINEL_ATTRIBUTES, "_Unsigned")
 """Attributes that decide what values mean, so that they must be equal in all files."""
 
@@ -45,7 +46,7 @@ class VirtualGroup(NamedTuple):
     path: str
     """Empty for the root, otherwise as `a/b`."""
     attributes: Mapping[str, Any]
-    arrays: Mapping[str, VirtualArray]
+    arrays: dict[str, VirtualArray]
     """By name."""
 
 
@@ -54,6 +55,12 @@ class VirtualDataset(NamedTuple):
 
     groups: list[VirtualGroup]
     paths: Sequence[Location]
+
+    def arrays(self) -> Iterator[tuple[str, VirtualArray]]:
+        """Iterate over the paths of arrays, such as `group/x`, and the arrays."""
+        for group in self.groups:
+            for name, array in group.arrays.items():
+                yield f"{group.path}/{name}" if group.path else name, array
 
 
 def virtual_dataset(
@@ -89,14 +96,30 @@ def virtual_dataset(
         If Zarr cannot read a variable from the files, or they cannot be joined; the message names the reason.
     """
     if dim is not None:
-        return _Joined(paths, JoinOptions(dim, variables, without), inline).dataset()
+        options = JoinOptions(dim, variables, without, advice=Advice(LEFT_OUT, LEFT_OUT, LEFT_OUT))
+        return _in_packs(_Joined(paths, options, inline).dataset())
     with _opened(paths[0]) as source:
         _check_names(variables, source.meta, paths[0])
         wanted = (source.meta.keys() if variables is None else variables | {META}) - without
         meta = {key: entry for key, entry in source.meta.items() if key in wanted}
         check_faults(source.faults, meta)
         find = lambda key, entry: _array(source, key, entry, inline)  # noqa: E731 - a short function of this file
-        return VirtualDataset(_groups(meta, find, source.path), paths)
+        return _in_packs(VirtualDataset(_groups(meta, find, source.path), paths))
+
+
+def _in_packs(dataset: VirtualDataset) -> VirtualDataset:
+    """Replace members of packs by their packs, in which other programs find the chunks, too."""
+    packs = [getattr(path, "pack", path) for path in dataset.paths]
+    each: Any = zip(packs, dataset.paths, strict=True)
+    starts = [0 if pack is path else path.start() for pack, path in each]
+    if not any(starts):
+        return dataset
+    shifts = np.array(starts, np.uint64)
+    for group in dataset.groups:
+        for name, array in group.arrays.items():
+            if array.files is not None and array.offsets is not None:
+                group.arrays[name] = array._replace(offsets=array.offsets + shifts[array.files])
+    return VirtualDataset(dataset.groups, packs)
 
 
 def _check_names(variables: frozenset[str] | None, meta: Mapping[str, Any], path: Location) -> None:

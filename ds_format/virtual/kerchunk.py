@@ -1,4 +1,4 @@
-"""Virtual datasets as Kerchunk references, version 1, with metadata of Zarr 2; files of them.
+"""Virtual datasets as Kerchunk references, version 1, with metadata of Zarr 2.
 
 Source: the specifications of Kerchunk references and of Zarr, version 2.
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 from ..base.text import keys_of
 from ..body import Location, path_text
-from ..body.target import write_whole
 from ..codec.attributes import to_json
 from ..drivers.base import warn
 from ..errors import MissingError
@@ -86,6 +85,24 @@ def references(
     >>> found["refs"]["rain/1.0"]
     ['s3://bucket/2026/rain1.ds', 192, 8000]
     """
+    dataset, addresses = found_dataset(paths, dim, urls, variables, storage_options, store)
+    refs: dict[str, Any] = {key: _dumped(value) for key, value in metadata_of(dataset).items()}
+    for path, array in dataset.arrays():
+        keys = (f"{path}/{key}" for key in array.keys())  # noqa: SIM118 - it is no mapping
+        if array.files is None or array.offsets is None or array.sizes is None:
+            data = f"base64:{base64.b64encode(array.data).decode()}" if array.data or not array.shape else ""
+            refs.update((key, data) for key in keys if data)
+        else:
+            places = zip(array.files.tolist(), array.offsets.tolist(), array.sizes.tolist(), strict=True)
+            refs.update((key, [addresses[i], at, n]) for key, (i, at, n) in zip(keys, places, strict=True))
+    return {"version": 1, "refs": refs}
+
+
+def found_dataset(
+    paths: Input | Iterable[Input], dim: str | None, urls: Urls | None, variables: str | Iterable[str] | None,
+    storage_options: Mapping[str, Any] | None, store: Any,
+) -> tuple[VirtualDataset, list[str]]:  # fmt: skip
+    """Return the virtual dataset of files, and their addresses; parameters and errors as for `references`."""
     located = found_files(paths, storage_options, store)
     if dim is None and len(located) > 1:
         raise TypeError(f"dim: found None for {len(located)} files, expected the name of a dimension")
@@ -93,7 +110,7 @@ def references(
         raise TypeError(f"dim: found {dim!r}, expected the name of a dimension")
     only = None if variables is None else frozenset(keys_of(variables))
     dataset = virtual_dataset(located, dim, only)
-    return _references(dataset, _addresses(located, urls))
+    return dataset, _addresses(dataset.paths, urls)
 
 
 def _addresses(paths: Iterable[Location], urls: Urls | None) -> list[str]:
@@ -113,25 +130,19 @@ def _addresses(paths: Iterable[Location], urls: Urls | None) -> list[str]:
     return [f"{prefix}/{os.path.relpath(name, common)}" for name in names]
 
 
-def _references(dataset: VirtualDataset, addresses: list[str]) -> References:
-    refs: dict[str, Any] = {}
+def metadata_of(dataset: VirtualDataset) -> dict[str, Any]:
+    """Return the metadata of groups and arrays in Zarr 2, by their keys."""
+    found: dict[str, Any] = {}
     path = path_text(dataset.paths[0])
     for group in dataset.groups:
         prefix = f"{group.path}/" if group.path else ""
-        refs[f"{prefix}.zgroup"] = _dumped({"zarr_format": 2})
-        refs[f"{prefix}.zattrs"] = _dumped(json_attributes(group.attributes, path))
+        found[f"{prefix}.zgroup"] = {"zarr_format": 2}
+        found[f"{prefix}.zattrs"] = json_attributes(group.attributes, path)
         for name, array in group.arrays.items():
             attributes = json_attributes(array.attributes, path, prefix + name)
-            refs[f"{prefix}{name}/.zarray"] = _dumped(_zarray(array))
-            refs[f"{prefix}{name}/.zattrs"] = _dumped({**attributes, DIMENSIONS: [*array.dims]})
-            keys = (f"{prefix}{name}/{key}" for key in array.keys())  # noqa: SIM118 - it is no mapping
-            if array.files is None or array.offsets is None or array.sizes is None:
-                data = f"base64:{base64.b64encode(array.data).decode()}" if array.data or not array.shape else ""
-                refs.update((key, data) for key in keys if data)
-            else:
-                places = zip(array.files.tolist(), array.offsets.tolist(), array.sizes.tolist(), strict=True)
-                refs.update((key, [addresses[i], at, n]) for key, (i, at, n) in zip(keys, places, strict=True))
-    return {"version": 1, "refs": refs}
+            found[f"{prefix}{name}/.zarray"] = _zarray(array)
+            found[f"{prefix}{name}/.zattrs"] = {**attributes, DIMENSIONS: [*array.dims]}
+    return found
 
 
 def _dumped(value: Any) -> str:
@@ -187,20 +198,3 @@ def _strict(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _strict(each) for name, each in value.items()}
     return [_strict(each) for each in value] if isinstance(value, list) else json_number(value)
-
-
-def write_references(found: References, output: Any) -> None:
-    """Write references to a JSON file, atomically.
-
-    Parameters
-    ----------
-    found : dict
-        The result of `references`.
-    output : str, bytes, PathLike or Address
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
-    write_whole(output, [json.dumps(found, allow_nan=False).encode()])

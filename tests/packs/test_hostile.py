@@ -14,7 +14,7 @@ import ds_format as ds
 from ds_format.body import packs
 from ds_format.body.body import MemoryBody
 from ds_format.body.directory import read
-from ds_format.kernels.files.directory import find_data, read_directory, take_members
+from ds_format.kernels.files.directory import find_data, read_directory
 
 from .conftest import central, changed, local
 
@@ -194,16 +194,6 @@ def test_the_kernel_checks_its_arguments() -> None:
     assert find_data(raw, rows, 0, b"") == find_data(raw, rows, 0, data[:33]) == find_data(b"", rows, 0, data) == -1
     with pytest.raises(IndexError):
         find_data(raw, rows, 1, data)
-    numbers = np.array([0, 1, -1], np.int64)
-    assert take_members(raw, rows, numbers, data, 0, 100) == [bytearray(b"ds-1.0\n{}\n"), None, None]
-    assert (
-        take_members(raw, rows, numbers[:1], data, 0, 3)
-        == take_members(raw, rows, numbers[:1], data[:40], 0, 99)
-        == [None]
-    )
-    assert (
-        take_members(raw, rows, numbers[:1], data, 1, 99) == take_members(raw, rows, numbers[:1], b"", 0, 99) == [None]
-    )
     rows[0, 0] = 10**9
     assert find_data(raw, rows, 0, data) == -1
 

@@ -223,9 +223,12 @@ def test_the_engine_of_xarray(folder: Path) -> None:
 
 def test_writing_into_a_pack_is_refused(folder: Path) -> None:
     before = (folder / "st.zip").read_bytes()
-    with pytest.raises(NotADirectoryError):
-        ds.write("st.zip/new.ds", {"x": 1})
-    for call in (ds.convert, lambda a, b: ds.merge_files("time", [a], b)):
+    for call in (
+        lambda _, b: ds.write(b, {"x": 1}),
+        lambda _, b: ds.write(Path(b), {"x": 1}),
+        ds.convert,
+        lambda a, b: ds.merge_files("time", [a], b),
+    ):
         with pytest.raises(ds.UnsupportedError, match="append=True"):
             call("st/r0.ds", "st.zip/new.ds")
     assert (folder / "st.zip").read_bytes() == before
@@ -278,3 +281,111 @@ def test_any_order_of_changes_gives_what_a_fresh_process_gives(folder: Path) -> 
             equal(found["x"], expected["x"])
         if i % 7 == 0:
             packs._local.clear()
+
+
+@pytest.fixture
+def years(folder: Path) -> list[str]:
+    """Return the names of the members of three packs, in folders, and that of a folder with such a name."""
+    os.unlink("st.zip")
+    for year in ("2024", "2025", "2026"):
+        os.mkdir(year)
+        for i in range(2):
+            ds.write(f"s{i}.ds", {"x": [int(year) + i], ".": {"x": {".dims": ["n"]}}})
+        ds.pack("s*.ds", f"{year}/r.zip")
+    os.makedirs("2027/r.zip")
+    ds.write("2027/r.zip/s0.ds", {"x": [2027], ".": {"x": {".dims": ["n"]}}})
+    return [f"{year}/r.zip/s{i}.ds" for year in ("2024", "2025", "2026") for i in range(2)] + ["2027/r.zip/s0.ds"]
+
+
+def test_patterns_of_packs(years: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = [ds.read(name)["x"].item() for name in years]
+    for pattern in ("*/r.zip/*.ds", "*/*.zip/s?.ds", "**/*.zip/*.ds", "20*/r.zip/**/*.ds"):
+        assert ds.read_many(pattern, dim="n")["x"].tolist() == expected, pattern
+        assert [one.status for one in ds.convert_many(pattern, "out")] == ["converted"] * len(years), pattern
+        assert ds.read("out/2024/r.zip/s0.ds")["x"] == 2024
+        shutil.rmtree("out")
+    assert ds.read_many("*/r.zip/s1.ds", dim="n")["x"].tolist() == expected[1:6:2]
+    assert run(capsys, "hash", "*/r.zip/s1.ds").count("\n") == 3
+    run(capsys, "merge", "n", "*/r.zip/s1.ds", "merged.ds")
+    assert ds.read("merged.ds")["x"].tolist() == expected[1:6:2]
+    run(capsys, "verify", "*/r.zip/s1.ds")
+    assert run(capsys, "info", "*/r.zip/s1.ds").count("r.zip/s1.ds") == 3
+    with pytest.raises(FileNotFoundError):
+        ds.read_many("*/r.zip/none*.ds")
+    with pytest.raises(ds.MissingError, match="no file matches"):
+        ds.pack("*/r.zip/none.ds", "new.zip")
+    assert ds.pack("*/r.zip/*.ds", "new.zip") == len(years)
+    assert ds.read("new.zip/2026/r.zip/s1.ds")["x"] == 2027
+    (folder / "2025/r.zip").write_bytes(b"PK damaged")
+    with pytest.raises(ds.FormatError, match=r"2025/r\.zip: not a ZIP archive"):
+        ds.read_many("*/r.zip/*.ds")
+    with pytest.raises(ds.DsError, match=r"2025/r\.zip: not a ZIP archive"):
+        ds.pack("*/r.zip/*.ds", "new.zip")
+
+
+MANY: dict[str, Read] = {
+    "dataset": lambda top: ds.dataset(f"{top}/*.ds").to_table().to_pydict(),
+    "dataset-list": lambda top: ds.dataset(names(top)[:-1], dim="time", columns="title").to_table().to_pydict(),
+    "diff": lambda top: [
+        [(one.kind, one.variable, one.n) for one in ds.diff(f"{top}/r0.ds", other)] for other in names(top)
+    ],
+    "diff-files": lambda top: [[*ds.diff(f"{top}/r{i}.ds", f"st/r{i}.ds")] for i in range(N - 1)],
+    "merge_files": lambda top: _merged(names(top)),
+    "merge_files-some": lambda top: _merged(names(top)[3:0:-1]),
+    "merge_ragged": lambda top: _ragged(f"{top}/*.ds"),
+    "digest": lambda top: [ds.digest(name) for name in names(top)],
+    "references": lambda top: _positions(ds.references(f"{top}/r0.ds")),
+}
+
+
+def _merged(paths: Any) -> Any:
+    ds.merge_files("time", paths, "merged.ds", stack="lat", attributes="title")
+    return ds.read("merged.ds")
+
+
+def _ragged(pattern: str) -> Any:
+    ds.merge_ragged(pattern, "ragged.ds", dim="time")
+    return ds.read("ragged.ds")
+
+
+@pytest.mark.parametrize("reader", MANY)
+@pytest.mark.filterwarnings("ignore::ds_format.DsWarning")
+def test_functions_of_many_files_give_what_the_files_give(reader: str, folder: Path) -> None:
+    if reader.startswith("dataset"):
+        pytest.importorskip("pyarrow", reason="needs pyarrow, of the extra tables")
+    equal(MANY[reader]("st.zip"), MANY[reader]("st"))
+
+
+def _positions(found: Any) -> Any:
+    """Return references with the bytes that they lead to."""
+    data = {}
+    for key, value in found["refs"].items():
+        data[key] = value
+        if isinstance(value, list):
+            with open(value[0], "rb") as file:
+                file.seek(value[1])
+                data[key] = file.read(value[2])
+    return data
+
+
+def test_references_to_members_lead_into_the_pack(folder: Path) -> None:
+    for i in range(3):
+        ds.write(f"g{i}.ds", {"x": np.arange(1000.0) + i, ".": {"x": {".dims": ["n"]}}})
+    ds.pack("g*.ds", "g.zip")
+    found = ds.references("g.zip/*.ds", "n")
+    assert {value[0] for value in found["refs"].values() if isinstance(value, list)} == {str(folder / "g.zip")}
+    equal(_positions(found), _positions(ds.references("g*.ds", "n")))
+
+
+def test_checksums_of_damaged_members_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = bytearray((folder / "st.zip").read_bytes())
+    for name in ("r2.ds", "r5.nc"):
+        data[data.index((folder / "st" / name).read_bytes()) + 690] ^= 1
+    (folder / "st.zip").write_bytes(data)
+    assert main(["verify", "st.zip"]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if "CRC-32 is" in line]
+    assert [line.split()[0] for line in lines] == ["st.zip/r2.ds", "st.zip/r5.nc"]
+    assert [one.message for one in ds.verify("st.zip/r1.ds")] == []
+    [problem] = [one for one in ds.verify("st.zip/r2.ds") if "CRC" in one.message]
+    assert problem.severity == "error" and problem.path == "st.zip/r2.ds"
+    assert "has no such member" in ds.verify("st.zip/none.ds")[0].message

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import struct
 import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import ds_format as ds
 from ds_format.body import directory
 from ds_format.body.body import FileBody, OutputBody
 from ds_format.body.lock import Lock
+from ds_format.body.target import Target
 from ds_format.kernels.files.names import usual_temporary_name
 from ds_format.many import pack_writing
 
@@ -81,8 +85,9 @@ def test_conflicts_are_refused(folder: Path) -> None:
         ds.pack("a/r0.ds", "st.zip", append=True)
     with pytest.raises(ds.UnsupportedError, match=r"expected \.zip"):
         ds.pack("a/r0.ds", "a/out.pack")
-    with pytest.raises(FileNotFoundError):
-        ds.pack("a/none.ds", "st.zip")
+    with pytest.raises(FileNotFoundError) as found:
+        ds.pack(["st/r0.ds", "a/none.ds"], "st.zip")
+    assert found.value.filename == "a/none.ds"
     with pytest.raises(ds.MissingError):
         ds.pack("a/none*.ds", "st.zip")
     assert (folder / "st.zip").read_bytes() == before
@@ -106,7 +111,7 @@ def test_more_members_than_a_number_of_16_bits_holds(folder: Path) -> None:
     data, n = (folder / "st/r0.ds").read_bytes(), 66_000
     with open("many.zip", "wb") as raw:
         file = OutputBody.of("many.zip", os.dup(raw.fileno()))
-    writer = pack_writing._PackWriter(file)
+    writer = pack_writing._PackWriter(file, "many.zip")
     for i in range(n):
         writer.add(f"m{i}.ds", data if i % 1000 == 0 else b"ds-1.0\n{}\n")
     assert writer.finish() == n
@@ -203,6 +208,72 @@ def test_a_full_disk(folder: Path, append: bool) -> None:
             ds.pack("new.ds", "disk/st.zip", append=append)
         assert os.listdir("disk") == ["st.zip"]
         assert (folder / "disk/st.zip").read_bytes() == before
+
+
+def _error_of(call: Callable[[], object]) -> OSError | None:
+    try:
+        call()
+    except OSError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_a_disk_that_is_full_after_any_number_of_bytes(folder: Path, append: bool) -> None:
+    ds.write("large.ds", {"x": np.arange(30_000.0)})
+    new = ["large.ds", *(f"st/r{i}.ds" for i in range(4))]
+    (folder / "disk").mkdir()
+    n_failed = 0
+    with small_disk(folder / "disk"):
+        ds.pack("st/*.nc", "disk/st.zip")
+        before = (folder / "disk/st.zip").read_bytes()
+        with contextlib.suppress(OSError), open("disk/filler", "wb", buffering=0) as filler:
+            while filler.write(bytes(4096)):
+                pass
+        while (error := _error_of(lambda: ds.pack(new, "disk/st.zip", append=append))) is not None:
+            assert error.errno == errno.ENOSPC and "disk/st.zip" in str(error)
+            assert sorted(os.listdir("disk")) == ["filler", "st.zip"]
+            assert (folder / "disk/st.zip").read_bytes() == before
+            n_failed += 1
+            os.truncate("disk/filler", os.path.getsize("disk/filler") - 4096)
+        assert len(contents("disk/st.zip")) == (6 if append else 5)
+    assert n_failed > 50
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_any_write_may_fail(folder: Path, append: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write, copy and rename, of small members together and of a large one by itself."""
+    ds.write("large.ds", {"x": np.arange(300_000.0)})
+    monkeypatch.setattr(pack_writing, "PENDING", 1000)
+    before, calls = (folder / "st.zip").read_bytes(), []
+    at = [0]
+
+    def failing(owner: Any, name: str) -> None:
+        call = getattr(owner, name)
+
+        def run(*words: Any, **options: Any) -> Any:
+            calls.append(name)
+            if len(calls) == at[0]:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "there")
+            return call(*words, **options)
+
+        monkeypatch.setattr(owner, name, run)
+
+    for owner, name in ((OutputBody, "write"), (OutputBody, "copy"), (OutputBody, "close"), (Target, "commit")):
+        failing(owner, name)
+    names = ["large.ds", "notes.txt"]
+    (folder / "notes.txt").write_bytes(b"x")
+    new = [*names, "st/r1.ds"] if not append else names
+    for at[0] in range(1, 100):
+        calls.clear()
+        error = _error_of(lambda: ds.pack(new, "st.zip", append=append))
+        if error is None:
+            break
+        assert error.errno == errno.ENOSPC
+        assert (folder / "st.zip").read_bytes() == before
+        assert not [name for name in os.listdir() if name.startswith(".")]
+    assert {*calls} == {"write", "close", "commit"} | ({"copy"} if append else set()) and at[0] == len(calls) + 1 > 6
+    assert contents("st.zip")["large.ds"] == (folder / "large.ds").read_bytes()
 
 
 def test_adding_keeps_an_archive_of_another_program(folder: Path) -> None:

@@ -62,6 +62,10 @@ class RemoteAddress(Address):
             If they cannot be listed.
         """
 
+    def names(self, *, recursive: bool) -> Iterable[str]:
+        """Return the paths of `listed`."""
+        return [one.path for one in self.listed(recursive=recursive)]
+
     def is_known(self) -> bool:
         """Return whether there is a file of this name, if that takes no request."""
         return False

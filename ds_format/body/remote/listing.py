@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from fnmatch import fnmatchcase, translate
+from typing import Any, NamedTuple
 
 from .. import Address
 from ..stamp import Stamp
@@ -25,7 +25,14 @@ class ListedFile(NamedTuple):
     address: RemoteAddress
     path: str
     """Its path below the address that was listed, or below the part of a pattern before the first wildcard."""
-    stamp: Stamp
+    size: int
+    """In bytes."""
+    version: str
+
+    @property
+    def stamp(self) -> Stamp:
+        """Its stamp, as it would have when it is opened."""
+        return remote_stamp(self.size, self.version)
 
 
 def has_wildcard(address: Address) -> bool:
@@ -73,7 +80,7 @@ def divided(found: Sequence[ListedFile], names: Collection[str]) -> tuple[list[L
     for one in sorted(found, key=lambda one: one.path.count("/")):
         path, _, name = one.path.rpartition("/")
         if name in names and not one.path.startswith(inside):
-            folders.append(ListedFile(one.address.at(one.address.location.rpartition("/")[0]), path, one.stamp))
+            folders.append(one._replace(address=one.address.at(one.address.location.rpartition("/")[0]), path=path))
             inside = (*inside, f"{path}/" if path else "")
     return folders, [one for one in found if not one.path.startswith(inside)]
 
@@ -82,18 +89,37 @@ def _listed(address: RemoteAddress, *, recursive: bool, parts: Sequence[str] | N
     found = repeated(lambda: sorted(address.listed(recursive=recursive)), address.name, "list of files")
     top = address.location if address.location.endswith("/") else f"{address.location}/"
     if parts is not None:
-        found = [one for one in found if _fits(one.path.split("/"), parts)]
-    return [ListedFile(address.at(top + path), path, remote_stamp(size, version)) for path, size, version in found]
+        fits = _matcher(parts)
+        found = [one for one in found if fits(one.path)]
+    return [ListedFile(address.at(top + path), path, size, version) for path, size, version in found]
 
 
 def files_matching(pattern: Address) -> list[ListedFile]:
     """Return the files that match a pattern, sorted by their paths, possibly none; errors as for `files_below`."""
-    first = _first_wildcard(pattern) if isinstance(pattern, RemoteAddress) else None
-    if not isinstance(pattern, RemoteAddress) or first is None:
+    if not isinstance(pattern, RemoteAddress) or _first_wildcard(pattern) is None:
         return files_below(pattern)
-    start = pattern.location.rfind("/", 0, first) + 1
-    parts = pattern.location[start:].split("/")
-    return _listed(pattern.at(pattern.location[:start]), recursive=len(parts) > 1 or parts[0] == "**", parts=parts)
+    top, parts = _divided(pattern)
+    return _listed(top, recursive=_is_deep(parts), parts=parts)
+
+
+def addresses_matching(pattern: Address) -> Sequence[Address]:
+    """Return the addresses of the files that match a pattern, as `files_matching` does."""
+    if not isinstance(pattern, RemoteAddress) or not pattern.is_near:
+        return [one.address for one in files_matching(pattern)]
+    top, parts = _divided(pattern)
+    names = top.names(recursive=_is_deep(parts))
+    fits = _matcher(parts)
+    return [top.at(top.location + name) for name in sorted(filter(fits, names))]
+
+
+def _divided(pattern: RemoteAddress) -> tuple[RemoteAddress, list[str]]:
+    """Return the folder of a pattern before its first wildcard, and its parts below this folder."""
+    start = pattern.location.rfind("/", 0, _first_wildcard(pattern)) + 1
+    return pattern.at(pattern.location[:start]), pattern.location[start:].split("/")
+
+
+def _is_deep(parts: Sequence[str]) -> bool:
+    return len(parts) > 1 or parts[0] == "**"
 
 
 def _first_wildcard(address: RemoteAddress) -> int | None:
@@ -102,6 +128,14 @@ def _first_wildcard(address: RemoteAddress) -> int | None:
     host = re.match(r"https?://[^/]*", address.location, re.IGNORECASE)
     found = re.compile(r"[*?[]").search(address.location, host.end() if host else 0)
     return None if found is None else found.start()
+
+
+def _matcher(parts: Sequence[str]) -> Callable[[str], Any]:
+    """Return a function that returns whether a path matches the parts of a pattern."""
+    if _is_deep(parts):
+        return lambda path: _fits(path.split("/"), parts)
+    start = "" if parts[0].startswith(".") else r"(?!\.)"  # many files have no folders
+    return re.compile(f"(?!.*/){start}{translate(parts[0])}").match
 
 
 def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:

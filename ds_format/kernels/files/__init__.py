@@ -4,7 +4,7 @@ files      files in one call: whole ones, or the first bytes
 batch      many small files in one call
 ranges     ranges of open files: read, written, copied, reserved
 directory  the directory of a ZIP archive, and the headers of its members
-member     a small member of a known ZIP archive in one call
+member     small members of a known ZIP archive, which stays open, in one call
 names      checks of paths, which raise errors other than a missing file; temporary names
 portable   the functions of `files`, `batch`, `member` and `ranges` for other operating systems
 

@@ -3,7 +3,6 @@
 Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4.
 """
 
-from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
@@ -229,51 +228,3 @@ def find_data(
     if bytes_.shape[0] == 0 or directory.shape[0] == 0:
         return -SHORT
     return data_start(&directory[0], directory.shape[0], &rows[i, 0], &bytes_[0], bytes_.shape[0])
-
-
-def take_members(
-    const uint8_t[::1] directory not None,
-    const int64_t[:, ::1] rows not None,
-    const int64_t[::1] numbers not None,
-    const uint8_t[::1] data not None,
-    int64_t base,
-    Py_ssize_t limit,
-):
-    """Return the bytes of members in a part of an archive.
-
-    Parameters
-    ----------
-    directory, rows
-        As for `find_data`.
-    numbers : (k,) int64
-        Numbers of the members.
-    data : (N,) buffer of bytes
-        The part.
-    base : int
-        Position of the part in the archive, in bytes.
-    limit : int
-        Maximum bytes of a member.
-
-    Returns
-    -------
-    list of bytearray or None
-        None for a member that is larger, is not completely in the part, or has any fault.
-    """
-    cdef Py_ssize_t k, i
-    cdef int64_t at, start
-    cdef const int64_t* row
-    cdef list found = []
-    if rows.shape[1] != N_COLUMNS:
-        raise ValueError(f"{rows.shape[1]} columns, expected {<int> N_COLUMNS}")
-    for k in range(numbers.shape[0]):
-        i = numbers[k]
-        content = None
-        if 0 <= i < rows.shape[0] and directory.shape[0] > 0:
-            row = &rows[i, 0]
-            at = row[OFFSET] - base
-            if row[FAULT] == NONE and 0 <= at < data.shape[0] and row[SIZE] <= limit:
-                start = data_start(&directory[0], directory.shape[0], row, &data[at], data.shape[0] - at)
-                if start >= 0 and row[SIZE] <= data.shape[0] - at - start:
-                    content = PyByteArray_FromStringAndSize(<const char*> &data[0] + at + start, row[SIZE])
-        found.append(content)
-    return found

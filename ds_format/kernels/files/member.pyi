@@ -6,7 +6,18 @@ from typing_extensions import Buffer
 
 _Buffer = Buffer | NDArray[Any]
 
-def read_member(
-    path: str | bytes | os.PathLike[str], stamp: _Buffer, directory: _Buffer, rows: _Buffer, i: int, limit: int
-) -> bytearray | None: ...
+class OpenPack:
+    def __init__(
+        self,
+        path: str | bytes | os.PathLike[str],
+        fd: int,
+        status: os.stat_result,
+        directory: _Buffer,
+        rows: _Buffer,
+        numbers: dict[str, int],
+    ) -> None: ...
+    def is_at(self, status: os.stat_result) -> bool: ...
+    def is_deleted(self) -> bool: ...
+    def read(self, members: list[str], limit: int, stamps: _Buffer | None = None) -> list[bytearray | None] | None: ...
+
 def is_regular(path: str | bytes | os.PathLike[str]) -> bool: ...

@@ -11,6 +11,7 @@ from array import array
 from typing import Any
 
 from ...errors import ReplacedError
+from .directory import find_data
 from .names import BINARY, creation_mode, signed, temporary_name
 
 _lock = _thread.allocate_lock()
@@ -252,9 +253,51 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
     return done
 
 
-def read_member(path: Any, stamp: Any, directory: Any, rows: Any, i: int, limit: int) -> bytearray | None:
-    """Return None: the caller then reads the member by several calls."""
-    return None
+class OpenPack:
+    """An archive whose directory is known; see `member.OpenPack`. It is opened for each call, and not in between."""
+
+    def __init__(self, path: Any, fd: int, status: Any, directory: Any, rows: Any, numbers: dict[str, int]):
+        if rows.shape[1] != 6:
+            raise ValueError(f"{rows.shape[1]} columns, expected 6")
+        self._path, self._status = path, status
+        self._directory, self._rows, self._numbers = directory, rows, numbers
+
+    def is_at(self, status: Any) -> bool:
+        """Return whether a file with this status is the archive."""
+        names = ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")
+        return all(getattr(status, name) == getattr(self._status, name) for name in names)
+
+    def is_deleted(self) -> bool:
+        """Return False: nothing keeps the content of a file on the disk."""
+        return False
+
+    def read(self, members: list[str], limit: int, stamps: Any = None) -> list[bytearray | None] | None:
+        """Return the bytes of members; see `member.OpenPack.read`."""
+        try:
+            fd = os.open(self._path, os.O_RDONLY | BINARY)
+        except OSError:
+            return None
+        try:
+            if not self.is_at(os.fstat(fd)):
+                return None
+            found = [self._read(fd, name, i, limit, stamps) for i, name in enumerate(members)]
+            return found if self.is_at(os.fstat(fd)) else None
+        finally:
+            os.close(fd)
+
+    def _read(self, fd: int, name: str, i: int, limit: int, stamps: Any) -> bytearray | None:
+        number = self._numbers.get(name, len(self._rows))
+        if not 0 <= number < len(self._rows):
+            return None
+        _, offset, size, crc, end, fault = self._rows[number].tolist()
+        if stamps is not None:
+            stamps[i, :2] = size, crc
+        if fault or not 0 <= size <= limit:
+            return None
+        data = bytearray(end - offset)
+        del data[read_at(fd, offset, data) :]
+        start = find_data(self._directory, self._rows, number, data)
+        return data[start : start + size] if 0 <= start <= len(data) - size else None
 
 
 def is_regular(path: Any) -> bool:

@@ -21,11 +21,12 @@ from typing import NamedTuple
 from ... import drivers
 from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
-from ...body import Address, Location, path_text
+from ...body import MEMBER_MARK, Address, Location, path_text
 from ...body.locating import arriving, first_bytes, pack_members, version_number
 from ...body.stamp import Stamp
-from ...errors import DriverError, MissingError, UnsupportedError, links_of
+from ...errors import DriverError, DsError, MissingError, UnsupportedError, links_of
 from ...kernels.files.names import is_folder
+from ..patterns import members_matching
 
 
 class InputFile(NamedTuple):
@@ -211,8 +212,24 @@ class _Walk:
             if fits(entry.found.name):
                 if not rest:
                     yield from self._taken(entry)
+                elif f"{first}/".endswith(MEMBER_MARK) and entry.found.is_file():
+                    yield from self._members(entry, "/".join(rest))
                 elif self._is_entered(entry):
                     yield from self.matching(entry.path, entry.relative_path, rest)
+
+    def _members(self, entry: _Entry, pattern: str) -> Iterator[InputFile]:
+        """Iterate over the members of a pack that match a pattern. A damaged pack is recorded."""
+        try:
+            found = members_matching(drivers.located(f"{entry.path}/{pattern}"))
+        except DsError as error:
+            self.unreadable[entry.path] = InputFile(entry.path, entry.relative_path, error.message)
+            return
+        for one in found:
+            name = path_text(one)
+            if not drivers.is_known(one) and drivers.recognise(one) is None:
+                self.unknown.add(name)
+            elif isinstance(one, Address):
+                yield InputFile(name, _join(entry.relative_path, name[len(entry.path) + 1 :]), address=one)
 
     def all_of(self, folder: str, relative_path: str) -> Iterator[InputFile]:
         """Iterate over the files of a folder and its subfolders."""
