@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,20 +15,19 @@ from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
-from ..library.catalog import split
 from ..library.guard import ERRORS, LOCK, Guard
 from ..library.plan import Facts, VariablePlan
 from ..library.sink import LibrarySink
 from ..sink import FileSink
 from . import direct
-from .attributes import write_attributes
+from .attributes import encode
 from .calls import append_to_file, close_file, create_file, defining, drop
+from .defining import Replay
 from .definition import (
     DefinedVariable,
     Definer,
     NetCDFPlan,
     choose_format,
-    define_enum,
     known_numbers,
     known_strings,
     plan_file,
@@ -35,6 +35,7 @@ from .definition import (
 )
 from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, is_available, warn
 from .options import StorageOptions, container_name, set_rounding
+from .records import VariableRecord
 from .writers import SlabWriter, VariableWriter
 
 
@@ -137,23 +138,11 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         for compression in sorted(self._storage.compressions):
             if not is_available(file, compression):
                 raise UnsupportedError(f"compression {compression} is not available in this netCDF library")
-        self._taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
-        self._definer = definer = Definer(file, self.path, self._format, self._taken)
+        self._definer = Definer(plan, self._format, self.path)
         if self._format.startswith("NETCDF3"):
             # every value is written, so that none need be pre-filled
             file.set_fill_off()
-        for group in plan.groups:
-            file.createGroup(group)
-        for name, size in plan.dimensions.items():
-            group, base = split(name)
-            is_unlimited = name in plan.unlimited
-            definer.group(group).createDimension(base, None if is_unlimited else size)
-        for record in plan.enums:
-            define_enum(definer, record)
-        for group, values in plan.attributes.items():
-            prefix = f"{group}/" if group else ""
-            strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
-            write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
+        self._replay = Replay(self._definer.records, file)
         self._undefined = {each.name: each for each in plan.variables.values()}
         self._facts = {name: super(NetCDFSink, self)._known(each) for name, each in self._undefined.items()}
         self._define_known()
@@ -178,15 +167,18 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         if rounding is not None:
             self._roundings[plan.name] = rounding
             set_rounding(plan, rounding, self._container(rounding))
-        return self._definer.define(plan, facts)
+        defined = self._definer.define(plan, facts, functools.partial(is_available, self._file))
+        self._replay.define()
+        return defined
 
     def _container(self, rounding: Rounding) -> str:
         """Return the name of the variable with the algorithm of a rounding, which is defined for the first one."""
         found = self._containers.get(rounding.algorithm)
         if found is None:
-            found, exists = container_name(rounding, self._plan.variables.values(), self._taken)
+            found, exists = container_name(rounding, self._plan.variables.values(), self._definer.taken)
             if not exists:
-                self._file.createVariable(found, "S1").setncatts(rounding.container())
+                attributes = {name: encode(value, self._format) for name, value in rounding.container().items()}
+                self._definer.add(VariableRecord(found, "char", attributes=attributes))
             self._containers[rounding.algorithm] = found
         return found
 
@@ -224,8 +216,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             if writer is not None:
                 return writer
         self._give_to_library()
-        defined.variable = self._definer.find(plan.name)
-        return SlabWriter(defined, rounding)
+        return SlabWriter(defined, rounding, self._replay.find(plan.name))
 
     def _give_to_h5py(self) -> None:
         """Let h5py have the file, which the library closes."""
@@ -242,7 +233,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             self._is_direct = False
             with self._target.lent_again() as written:
                 self._file = append_to_file(written, self.path)
-            self._definer.file = self._file
+            self._replay.file = self._file
 
 
 def _close_quietly(file: Any) -> None:

@@ -89,11 +89,19 @@ class VariableWriter(LibraryWriter[VariablePlan]):
 
 
 class SlabWriter(VariableWriter):
-    """Writes slabs by the library."""
+    """Writes slabs by the library.
 
-    def __init__(self, defined: DefinedVariable, rounding: Rounding | None):
+    Parameters
+    ----------
+    defined : DefinedVariable
+    rounding : Rounding, optional
+    variable : netCDF4.Variable
+    """
+
+    def __init__(self, defined: DefinedVariable, rounding: Rounding | None, variable: Variable):
         super().__init__(defined, rounding)
-        fit_cache(defined.variable)
+        self.variable = variable
+        fit_cache(variable)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """See `LibraryWriter.put`."""
@@ -101,7 +109,7 @@ class SlabWriter(VariableWriter):
             self._put(slices, values)
 
     def _put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        variable, length = self.defined.variable, self.defined.length
+        variable, length = self.variable, self.defined.length
         if length is not None:
             slices = (*slices, slice(0, length))
         with any_enum_value(variable, values):
@@ -113,5 +121,5 @@ class SlabWriter(VariableWriter):
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""
         with naming_blosc(self.plan):
-            release_cache(self.defined.variable)
+            release_cache(self.variable)
         return super().finish()
