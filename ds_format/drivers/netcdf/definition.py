@@ -368,7 +368,6 @@ class Definer:
         is_available : callable
             Name of a compression → whether the writer knows it.
         """
-        self._is_available = is_available
         char = setting(plan.record, "char", dict)
         kind: Kind = file_kind(facts.type, self.format)
         if char is not None and kind == "string":
@@ -376,8 +375,8 @@ class Definer:
         if plan.shape is None:
             return self._define_empty(plan, facts)
         if kind in ("char", "string"):
-            return self._define_strings(plan, facts, kind)
-        return self._define_numbers(plan, facts, kind)
+            return self._define_strings(plan, facts, kind, is_available)
+        return self._define_numbers(plan, facts, kind, is_available)
 
     def _define_empty(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         marker: dict[str, Any] = {"empty": True}
@@ -395,7 +394,9 @@ class Definer:
         record = self._record(plan, datatype, (), values, marker, {})
         return DefinedVariable(plan, record, facts.type, kind, None, [], False, None)
 
-    def _define_strings(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
+    def _define_strings(
+        self, plan: VariablePlan, facts: Facts, kind: Kind, is_available: Callable[[str], bool]
+    ) -> DefinedVariable:
         dims: tuple[str, ...] = plan.dims
         length: int | None = None
         marker: dict[str, Any] = {}
@@ -412,13 +413,15 @@ class Definer:
             marker["missing"] = facts.mark.decode()
         elif kind == "char" and facts.type == "str":
             fill = character_fill(values)
-        options = self._options(plan, dims, 1 if kind == "char" else 0)
+        options = self._options(plan, dims, 1 if kind == "char" else 0, is_available)
         record = self._record(plan, "char" if kind == "char" else "string", dims, values, marker, options)
         marks: missing.Sentinels = [] if fill is None else [np.bytes_(fill)]
         mark = (facts.mark if fill is None else fill) if facts.has_missing else None
         return DefinedVariable(plan, record, facts.type, kind, length, marks, False, mark)
 
-    def _define_numbers(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
+    def _define_numbers(
+        self, plan: VariablePlan, facts: Facts, kind: Kind, is_available: Callable[[str], bool]
+    ) -> DefinedVariable:
         dtype = file_dtype(facts.type)
         values = self._fitted(plan, self._values(plan, kind), dtype)
         enum = self._enum(plan, dtype)
@@ -432,7 +435,7 @@ class Definer:
                 raise UnsupportedError("every value of its type is present: none is left to mark missing values")
             values = {missing.FILL_ATTRIBUTE: facts.free[0], **values}
             is_own_fill = True
-        options = self._options(plan, plan.dims, dtype.itemsize)
+        options = self._options(plan, plan.dims, dtype.itemsize, is_available)
         # the library needs the byte order in both places
         stored = dtype.newbyteorder(">") if "endian" in options and enum is None else dtype
         has_fill = missing.FILL_ATTRIBUTE in values
@@ -518,7 +521,9 @@ class Definer:
         self.records.variables[record.path] = record
         return record
 
-    def _options(self, plan: VariablePlan, dims: tuple[str, ...], item_size: int) -> dict[str, Any]:
+    def _options(
+        self, plan: VariablePlan, dims: tuple[str, ...], item_size: int, is_available: Callable[[str], bool]
+    ) -> dict[str, Any]:
         """Return the options of a variable without a compression that would fail.
 
         Parameters
@@ -528,6 +533,8 @@ class Definer:
             Its dimensions in the file.
         item_size : int
             Bytes of a value; 0 for strings of any length.
+        is_available : callable
+            As of `define`.
         """
         found = [self.records.dimensions[dim] for dim in dims]
         shape = tuple(dimension.size for dimension in found)
@@ -539,7 +546,7 @@ class Definer:
         compression = options.get("compression", "")
         size = chunk_size(options.get("chunksizes"), shape, unlimited, item_size)
         reason = None
-        if compression and not self._is_available(compression):
+        if compression and not is_available(compression):
             reason = "is not available in this netCDF library"
         elif compression.startswith("blosc") and size < BLOSC_MIN_SIZE:
             reason = f"needs chunks of at least {BLOSC_MIN_SIZE} bytes, found {size}"

@@ -24,7 +24,7 @@ class DimensionRecord(NamedTuple):
 
     path: str
     size: int
-    """Of an unlimited one, when all variables are written."""
+    """In the complete file, also of an unlimited one."""
     is_unlimited: bool = False
 
 
