@@ -120,19 +120,20 @@ def compose(
     for i, (name, length) in enumerate(dimensions):
         if length > MAX_LENGTH[version] and i != record_dimension:
             raise UnsupportedError(f'the format {FORMATS[version]} cannot hold the length {length} of "{name}"')
-    items = _Items(version)
     is_record = [bool(each.dims) and each.dims[0] == record_dimension for each in variables]
     sizes = []
     for each, has_records in zip(variables, is_record, strict=True):
         lengths = [dimensions[i][1] for i in each.dims[has_records:]]
         sizes.append(math.prod(lengths) * np.dtype(CODES[each.type]).itemsize)
     numrecs = dimensions[record_dimension][1] if record_dimension is not None and any(is_record) else 0
-    begins, step, end = _places(items.header_size(dimensions, attributes, variables), sizes, is_record)
-    for each, begin in zip(variables, begins, strict=True):
+    items = _Items(version)
+    places = items.header(numrecs, dimensions, record_dimension, attributes, variables, sizes)
+    begins, step, end = _places(len(items.data), sizes, is_record)
+    for each, place, begin in zip(variables, places, begins, strict=True):
         if begin > MAX_BEGIN[version]:
             message = f"the format {FORMATS[version]} cannot hold a place beyond {MAX_BEGIN[version]} bytes"
             raise UnsupportedError(message, variable=each.name)
-    items.header(numrecs, dimensions, record_dimension, attributes, variables, sizes, begins)
+        items.data[place : place + items.begin_size] = begin.to_bytes(items.begin_size, "big")
     extents = []
     for each, begin, size, has_records in zip(variables, begins, sizes, is_record, strict=True):
         dtype = np.dtype(CODES[each.type]).newbyteorder(">")
@@ -204,19 +205,6 @@ class _Items:
             self.count(n)
             self.padded(raw)
 
-    def header_size(
-        self,
-        dimensions: Sequence[tuple[str, int]],
-        attributes: Sequence[NewAttribute],
-        variables: Sequence[NewVariable],
-    ) -> int:
-        """Return the bytes of a header."""
-        start = len(self.data)
-        self.header(0, dimensions, None, attributes, variables, [0] * len(variables), [0] * len(variables))
-        size = len(self.data)
-        del self.data[start:]
-        return size
-
     def header(
         self,
         numrecs: int,
@@ -225,9 +213,9 @@ class _Items:
         attributes: Sequence[NewAttribute],
         variables: Sequence[NewVariable],
         sizes: Sequence[int],
-        begins: Sequence[int],
-    ) -> None:
-        """Append everything after the magic number."""
+    ) -> list[int]:
+        """Append everything after the magic number, and return where the position of each variable goes."""
+        places = []
         self.count(numrecs)
         self.list_head(NC_DIMENSION, len(dimensions))
         for i, (name, length) in enumerate(dimensions):
@@ -235,7 +223,7 @@ class _Items:
             self.count(0 if i == record_dimension else length)
         self.attribute_list(attributes)
         self.list_head(NC_VARIABLE, len(variables))
-        for each, size, begin in zip(variables, sizes, begins, strict=True):
+        for each, size in zip(variables, sizes, strict=True):
             self.name(each.name)
             self.count(len(each.dims))
             for dim in each.dims:
@@ -244,4 +232,6 @@ class _Items:
             self.number(each.type)
             vsize = size + -size % 4
             self.count(vsize if self.count_size == 8 else min(vsize, MAX_VSIZE))
-            self.number(begin, self.begin_size)
+            places.append(len(self.data))
+            self.number(0, self.begin_size)
+        return places

@@ -5,7 +5,8 @@ values and missing values. The property `.netcdf` keeps the settings that only N
 (`ds_format.drivers.netcdf.format`).
 
 This package reads classic files (`classic`) and netCDF-4 files (`hdf5`) itself (`opening`), and writes classic ones. It
-loads the netCDF4 library for unusual ones, and to write netCDF-4 files (`by_library`). The metadata alone need less code (`header`).
+loads the netCDF4 library for unusual ones, and to write netCDF-4 files (`by_library`). The metadata alone need less
+code (`header`).
 """
 
 from __future__ import annotations

@@ -30,8 +30,11 @@ from ..writers import VariableWriter
 SMALL_SIZE = 1024 * 1024
 """Bytes of a file that is put together in memory."""
 
-PIECE_SIZE = 256 * 1024
-"""Bytes that are converted at a time, which stay in the cache of a processor."""
+PIECE = 128 * 1024
+"""Values that are converted at a time."""
+
+FEW = 4096
+"""Values of a variable that wait in memory."""
 
 
 class ClassicSink(NetCDFSink):
@@ -72,11 +75,14 @@ class ClassicSink(NetCDFSink):
             self._facts[plan.name] = facts
             self._define_known()
         if self._undefined:
+            if plan.total <= FEW:
+                self._waiting[plan.name] = [*blocks]
+                return
             self._pool = self._pool or BlockPool(self._target.final)
             self._waiting[plan.name] = self._pool.add(blocks)
             return
         self._lay_out()
-        super()._put_all(plan, facts, blocks)
+        super()._put_all(plan, facts, _pieces(blocks))
 
     def _lay_out(self) -> None:
         """Fix the positions of all variables, and write what waits for it."""
@@ -99,15 +105,12 @@ class ClassicSink(NetCDFSink):
         self._untouched.update(records.variables)
         self._output = _Buffer(self._layout.size) if self._layout.size <= SMALL_SIZE else self._file
         self._output.write(0, self._layout.header)
+        plans = {plan.name: plan for plan in self._plan.variables.values()}
         for name, blocks in self._waiting.items():
             facts = self._facts[name]
             if facts is not None:
                 with self._at(name):
-                    super()._put_all(self._plans[name], facts, blocks)
-
-    @property
-    def _plans(self) -> dict[str, VariablePlan]:
-        return {plan.name: plan for plan in self._plan.variables.values()}
+                    super()._put_all(plans[name], facts, _pieces(blocks))
 
     def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
         self._untouched.discard(plan.name)
@@ -121,6 +124,17 @@ class ClassicSink(NetCDFSink):
             put(self._output, extent, 0, extent.fill * (extent.size * extent.records // len(extent.fill)))
         if isinstance(self._output, _Buffer):
             self._file.write(0, self._output.data)
+
+
+def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values of blocks in parts that stay in the cache of a processor from one step to the next."""
+    for block in blocks:
+        if block.size <= PIECE:
+            yield block
+        else:
+            flat = block.reshape(-1)
+            for i in range(0, flat.size, PIECE):
+                yield flat[i : i + PIECE]
 
 
 def _new_attributes(attributes: Attributes) -> list[NewAttribute]:
@@ -220,12 +234,9 @@ class ClassicWriter(VariableWriter):
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write values after those already written, whatever the slices."""
-        flat = np.ascontiguousarray(values).reshape(-1)
-        step = PIECE_SIZE // flat.itemsize
-        for i in range(0, flat.size, step):
-            part = flat[i : i + step].astype(self.extent.dtype, copy=False)
-            put(self.output, self.extent, self.position, part.view(np.uint8))
-            self.position += part.nbytes
+        raw = np.ascontiguousarray(values, self.extent.dtype).reshape(-1).view(np.uint8)
+        put(self.output, self.extent, self.position, raw)
+        self.position += raw.nbytes
 
     def finish(self) -> list[str]:
         """Fill what has no values; see `LibraryWriter.finish`."""

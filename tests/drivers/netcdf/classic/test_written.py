@@ -61,7 +61,8 @@ def test_bytes_of_the_library(
 ) -> None:
     if not small:
         monkeypatch.setattr(sink, "SMALL_SIZE", 0)
-        monkeypatch.setattr(sink, "PIECE_SIZE", 8)
+        monkeypatch.setattr(sink, "PIECE", 2)
+        monkeypatch.setattr(sink, "FEW", 0)
     ds.write(tmp_path / "a.nc", CASES[name], format=format)
     assert (tmp_path / "a.nc").read_bytes() == copied(tmp_path / "a.nc", tmp_path / "b.nc")
     back = ds.read(tmp_path / "a.nc", unpack=False)
