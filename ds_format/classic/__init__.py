@@ -5,6 +5,7 @@ From low to high::
     format   the grammar of the header, with the names of its specification: bytes → items, one by one
     header   bytes of a body → position of each variable, after all checks that need only the header; usual headers are
              parsed by a kernel, unusual ones are left to the library
+    composing  definitions → the bytes of a header, and the position of each variable
     arrays   a variable and the body of its file → array, whole or in part
 
 A record variable is read in three steps. `format` reads its name, the ids of its dimensions and `begin`. `header`

@@ -131,10 +131,10 @@ def test_the_order_is_that_of_the_dataset(suffix: str, data: st.DataObject) -> N
 
 def in_blocks(dataset: dict[str, Any], path: Path, **options: Any) -> None:
     """Write variables value by value, as a conversion does with large ones."""
-    from ds_format.drivers.netcdf.sink import NetCDFSink  # noqa: PLC0415
+    from ds_format.drivers.netcdf.opening import create  # noqa: PLC0415
 
     arrays, meta = arrays_of(dataset)
-    target = NetCDFSink(path, describe(arrays, meta), **options)
+    target = create(path, describe(arrays, meta), **options)
     for name, array in arrays.items():
         if array is not None:
             whole = np.ma.asanyarray(array) if np.ma.isMaskedArray(array) else np.asarray(array)
@@ -144,34 +144,14 @@ def in_blocks(dataset: dict[str, Any], path: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
 def test_variables_that_are_written_in_another_order(format: str, tmp_path: Path) -> None:
-    from ds_format.drivers.netcdf.sink import NetCDFSink  # noqa: PLC0415
+    from ds_format.drivers.netcdf.opening import create  # noqa: PLC0415
 
     kinds = {"a": "octets", "b": "numbers i4", "c": "masked i1", "d": "text"}
     dataset = {name: KINDS[kind][0] for name, kind in kinds.items()}
     arrays, meta = arrays_of({**dataset, ".": {name: {".dims": ["x"]} for name in dataset}})
-    target = NetCDFSink(tmp_path / "a.nc", describe(arrays, meta), format=format)
+    target = create(tmp_path / "a.nc", describe(arrays, meta), format=format)
     for name in "dcba":
         target.write(name, [arrays[name]])
     target.commit()
     found = ds.read(tmp_path / "a.nc")
     assert [found[name].tolist() for name in "abcd"] == [np.ma.asanyarray(dataset[name]).tolist() for name in "abcd"]
-
-
-def test_data_of_a_classic_file_are_moved_once_for_variables_defined_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ds_format.drivers.netcdf import calls  # noqa: PLC0415
-
-    ends: list[int] = []
-    enddef = calls._File._enddef
-
-    def noted(file: Any) -> None:
-        ends.extend([1] * (id(file) not in calls._in_define_mode))
-        enddef(file)
-
-    monkeypatch.setattr(calls._File, "_enddef", noted)
-    plain = {f"x{i}": N.astype("i4") for i in range(9)}
-    meta = {name: {".dims": ["x"], "units": "m", "a": "b", "s": "c"} for name in ("first", "late", *plain)}
-    dataset = {"first": N.astype("f8"), "late": np.ma.masked_equal(N.astype("i1"), 1), **plain}
-    ds.write(tmp_path / "a.nc", {**dataset, ".": meta}, format="NETCDF3_CLASSIC")
-    assert len(ends) == 3  # dimensions and attributes, "first", the others

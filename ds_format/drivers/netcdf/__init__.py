@@ -4,8 +4,9 @@ A dataset read from a file and written to another one gives the same variables, 
 values and missing values. The property `.netcdf` keeps the settings that only NetCDF has
 (`ds_format.drivers.netcdf.format`).
 
-This package reads classic files (`classic`) and netCDF-4 files (`hdf5`) itself (`opening`). It loads the netCDF4
-library for unusual ones, and for writing (`by_library`). The metadata alone need less code (`header`).
+This package reads classic files (`classic`) and netCDF-4 files (`hdf5`) itself (`opening`), and writes classic ones. It
+loads the netCDF4 library for unusual ones, and to write netCDF-4 files (`by_library`). The metadata alone need less
+code (`header`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The way to the modules that need the netCDF4 library. They are imported when a file is opened with it.
 
-Everything else in this folder reads without the library, which takes longer to import than to read many files.
+Everything else in this folder works without the library, which takes longer to import than to read many files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...base import isolation
@@ -18,7 +18,7 @@ from .format import NetCDFWarning
 
 if TYPE_CHECKING:
     from ..library.source import LibrarySource
-    from .sink import NetCDFSink
+    from .sink import NetCDFSink, PlannedFile
     from .source import NetCDFSource
 
 
@@ -55,38 +55,11 @@ def open_here(
 LIBRARY = "netCDF4"
 
 
-def create(
-    path: Any,
-    meta: Metadata,
-    *,
-    format: str | None = None,
-    compression: str | None = None,
-    level: int | None = None,
-    shuffle: bool | int | None = None,
-    chunks: Mapping[str, int] | None = None,
-    digits: int | None = None,
-    bits: int | None = None,
-    encoding: Mapping[str, Mapping[str, Any]] | None = None,
-    atomic: bool = True,
-    durable: bool = False,
-) -> NetCDFSink:
-    """Create a file; see `sink.NetCDFSink`."""
+def create_by_library(path: Any, meta: Metadata, planned: PlannedFile, *, atomic: bool, durable: bool) -> NetCDFSink:
+    """Create a file with the library; see `sink.NetCDFSink`."""
     with _needing_netcdf4():
-        from .sink import NetCDFSink
-    return NetCDFSink(
-        path,
-        meta,
-        format=format,
-        compression=compression,
-        level=level,
-        shuffle=shuffle,
-        chunks=chunks,
-        digits=digits,
-        bits=bits,
-        encoding=encoding,
-        atomic=atomic,
-        durable=durable,
-    )
+        from .library_sink import LibraryNetCDFSink
+    return LibraryNetCDFSink(path, meta, planned, atomic=atomic, durable=durable)
 
 
 def is_netcdf4(path: str) -> bool:

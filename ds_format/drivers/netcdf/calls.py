@@ -75,7 +75,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
 class _File(netCDF4.Dataset):
     """A file in which variables and attributes can be defined together.
 
-    The library ends its define mode after each of them, and this moves all data of a classic file.
+    The library ends its define mode after each of them, and this writes all metadata of a file of the classic model.
     """
 
     def _redef(self) -> None:

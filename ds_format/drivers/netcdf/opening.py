@@ -14,8 +14,9 @@ from ...datasets import Dataset
 from ...errors import DsError, Unusual
 from ..base import Metadata, ReadBy, Report, SmallFiles, Source
 from ..native import NativeSource, log_reason, open_native, refuse_elsewhere
-from .by_library import LIBRARY, create as create, open_by_library
+from .by_library import LIBRARY, open_by_library
 from .classic.source import ClassicSource, WholeClassicFile
+from .creating import create as create
 from .format import NetCDFWarning as NetCDFWarning
 from .hdf5.source import NetCDF4Source, WholeNetCDF4File
 from .header import title_of

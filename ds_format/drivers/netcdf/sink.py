@@ -1,9 +1,9 @@
-"""Writing: a NetCDF file as a Sink, by the netCDF4 library, and by h5py what is compressed here."""
+"""Writing: a NetCDF file as a Sink, whatever writes it; see `creating`."""
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -14,28 +14,53 @@ from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
-from ..library.catalog import split
-from ..library.guard import ERRORS, LOCK, Guard
 from ..library.plan import Facts, VariablePlan
 from ..library.sink import LibrarySink
 from ..sink import FileSink
-from . import direct
-from .attributes import write_attributes
-from .calls import append_to_file, close_file, create_file, defining, drop
+from .attributes import encode
 from .definition import (
     DefinedVariable,
     Definer,
     NetCDFPlan,
     choose_format,
-    define_enum,
     known_numbers,
     known_strings,
     plan_file,
     storable,
 )
-from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, is_available, warn
+from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, warn
 from .options import StorageOptions, container_name, set_rounding
-from .writers import SlabWriter, VariableWriter
+from .records import VariableRecord
+
+
+class PlannedFile(NamedTuple):
+    """What is decided before a file is created."""
+
+    plan: NetCDFPlan
+    format: str
+    storage: StorageOptions
+
+
+def plan_writing(path: Any, meta: Metadata, format: str | None, **storage: Any) -> PlannedFile:
+    """Plan a file; parameters and errors as of `creating.create`."""
+    name = path_text(path)
+    try:
+        options = StorageOptions(**storage)
+        plan = plan_file(as_netcdf(meta))
+        for each in plan.variables.values():
+            check_type(each.type, each.name)
+        options.apply(plan, meta)
+        chosen, reason = choose_format(plan, format, is_compressed=bool(options.compressions))
+    except DsError as error:
+        raise error.at(path=name) from error.__cause__
+    if reason is not None:
+        variable, what = reason
+        warn(f"the format {plan.recorded_format} cannot hold {what}: written as {chosen}", name, variable)
+    for key, properties in meta.items():
+        members = setting(properties.get(HDF5), "enum", dict)
+        if members and PROPERTY not in properties:
+            warn("left out: the names of its HDF5 enumeration", name, unescape(key))
+    return PlannedFile(plan, chosen, options)
 
 
 class NetCDFSink(LibrarySink[VariablePlan], FileSink):
@@ -48,129 +73,54 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
     path : str, bytes or PathLike
         The target; a symbolic link is followed.
     meta : dict
-        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.format`) restores the storage
-        settings of the file that the dataset was read from. It is optional.
-    format : str, optional
-        `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
-        format that the dataset was read from, else `NETCDF4`. If the former cannot hold the dataset, a `NetCDFWarning`
-        is issued and `NETCDF4` is used.
+        Metadata of the dataset.
+    planned : PlannedFile
     atomic, durable : bool
         As `target.Target`.
-    **storage
-        As `options.StorageOptions`.
 
     Raises
     ------
     OSError
         As `open` in mode `x` would; IsADirectoryError if the target is a folder.
-    DriverError
-        If options are wrong.
-    MissingError
-        If options name a variable or dimension that does not exist.
     UnsupportedError
-        If NetCDF, or the requested format, cannot hold the dataset, or a variable cannot be rounded as requested.
+        If the format cannot hold the dataset, or a variable cannot be rounded as requested.
     """
 
     category = NetCDFWarning
     _plan: NetCDFPlan
 
-    def __init__(
-        self,
-        path: Any,
-        meta: Metadata,
-        *,
-        format: str | None = None,
-        atomic: bool = True,
-        durable: bool = False,
-        **storage: Any,
-    ):
-        self._wanted = format
-        try:
-            self._storage = StorageOptions(**storage)
-        except DsError as error:
-            raise error.at(path=path_text(path))
+    def __init__(self, path: Any, meta: Metadata, planned: PlannedFile, *, atomic: bool, durable: bool):
+        self._planned = planned
+        self._format = planned.format
+        self._storage = planned.storage
         self._defined: dict[str, DefinedVariable] = {}
         self._roundings: dict[str, Rounding] = {}
         self._containers: dict[str, str] = {}
         """Algorithm of a rounding → name of the variable that has it."""
-        self._is_direct = False
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._begin()
 
-    def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is None:
-            return
-        if self._is_direct:
-            LOCK.later(lambda: _close_quietly(file))
-        else:
-            drop(file)
-
     def _plan_file(self) -> NetCDFPlan:
-        plan = plan_file(as_netcdf(self.meta))
-        for each in plan.variables.values():
-            check_type(each.type, each.name)
-        self._storage.apply(plan, self.meta)
-        self._format, reason = choose_format(plan, self._wanted, is_compressed=bool(self._storage.compressions))
-        if reason is not None:
-            variable, what = reason
-            recorded = plan.recorded_format
-            warn(f"the format {recorded} cannot hold {what}: written as {self._format}", self.path, variable)
-        for key, properties in self.meta.items():
-            members = setting(properties.get(HDF5), "enum", dict)
-            if members and PROPERTY not in properties:
-                warn("left out: the names of its HDF5 enumeration", self.path, unescape(key))
-        return plan
-
-    def _create_file(self) -> Any:
-        with self._lent() as written:
-            return create_file(written, self._format, self.path)
-
-    def _close_file(self, file: Any) -> None:
-        if self._is_direct:
-            file.close()
-        else:
-            close_file(file)
+        return self._planned.plan
 
     def _define_file(self) -> None:
-        plan, file = self._plan, self._file
-        for compression in sorted(self._storage.compressions):
-            if not is_available(file, compression):
-                raise UnsupportedError(f"compression {compression} is not available in this netCDF library")
-        self._taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
-        self._definer = definer = Definer(file, self.path, self._format, self._taken)
-        if self._format.startswith("NETCDF3"):
-            # every value is written, so that none need be pre-filled
-            file.set_fill_off()
-        for group in plan.groups:
-            file.createGroup(group)
-        for name, size in plan.dimensions.items():
-            group, base = split(name)
-            is_unlimited = name in plan.unlimited
-            definer.group(group).createDimension(base, None if is_unlimited else size)
-        for record in plan.enums:
-            define_enum(definer, record)
-        for group, values in plan.attributes.items():
-            prefix = f"{group}/" if group else ""
-            strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
-            write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
-        self._undefined = {each.name: each for each in plan.variables.values()}
+        self._definer = Definer(self._plan, self._format, self.path)
+        self._undefined = {each.name: each for each in self._plan.variables.values()}
         self._facts = {name: super(NetCDFSink, self)._known(each) for name, each in self._undefined.items()}
+        self._begin_definitions()
         self._define_known()
-        self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
+
+    def _begin_definitions(self) -> None:
+        """Define what is no variable."""
 
     def _define_known(self) -> None:
-        """Define variables in their order, up to the first one whose values decide how it is defined.
-
-        A variable that is defined later moves all data already in a classic file, once for those defined together.
-        """
-        with defining(self._file):
-            for name, plan in [*self._undefined.items()]:
-                facts = self._facts[name]
-                if facts is None:
-                    return
-                with Guard(UnsupportedError, self.path, name):
-                    self._defined[name] = self._define(plan, facts)
+        """Define variables in their order, up to the first one whose values decide how it is defined."""
+        for name, plan in [*self._undefined.items()]:
+            facts = self._facts[name]
+            if facts is None:
+                return
+            with self._guard(UnsupportedError, name):
+                self._defined[name] = self._define(plan, facts)
 
     def _define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         del self._undefined[plan.name]
@@ -178,15 +128,20 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         if rounding is not None:
             self._roundings[plan.name] = rounding
             set_rounding(plan, rounding, self._container(rounding))
-        return self._definer.define(plan, facts)
+        return self._definer.define(plan, facts, self._is_available)
+
+    @abstractmethod
+    def _is_available(self, compression: str) -> bool:
+        """Return whether the writer knows a compression."""
 
     def _container(self, rounding: Rounding) -> str:
         """Return the name of the variable with the algorithm of a rounding, which is defined for the first one."""
         found = self._containers.get(rounding.algorithm)
         if found is None:
-            found, exists = container_name(rounding, self._plan.variables.values(), self._taken)
+            found, exists = container_name(rounding, self._plan.variables.values(), self._definer.taken)
             if not exists:
-                self._file.createVariable(found, "S1").setncatts(rounding.container())
+                attributes = {name: encode(value, self._format) for name, value in rounding.container().items()}
+                self._definer.add(VariableRecord(found, "char", attributes=attributes))
             self._containers[rounding.algorithm] = found
         return found
 
@@ -206,45 +161,3 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         return candidates(file_dtype(type_name))
 
     _as_bytes = staticmethod(storable)
-
-    def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
-        defined = self._defined.pop(plan.name, None)
-        if defined is None:
-            self._give_to_library()
-            self._facts[plan.name] = facts
-            if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
-                with defining(self._file):
-                    defined = self._define(plan, facts)
-            self._define_known()
-            defined = defined or self._defined.pop(plan.name)
-        rounding = self._roundings.get(plan.name)
-        if self._is_direct or (self._may_be_direct and direct.gains(plan)):
-            self._give_to_h5py()
-            writer = direct.writer_of(self._file, defined, rounding)
-            if writer is not None:
-                return writer
-        self._give_to_library()
-        defined.variable = self._definer.find(plan.name)
-        return SlabWriter(defined, rounding)
-
-    def _give_to_h5py(self) -> None:
-        """Let h5py have the file, which the library closes."""
-        if not self._is_direct:
-            self._end()
-            with self._target.lent_again() as written:
-                self._file = direct.open_file(written)
-            self._is_direct = True
-
-    def _give_to_library(self) -> None:
-        """Let the library have the file, which h5py closes."""
-        if self._is_direct:
-            self._end()
-            self._is_direct = False
-            with self._target.lent_again() as written:
-                self._file = append_to_file(written, self.path)
-            self._definer.file = self._file
-
-
-def _close_quietly(file: Any) -> None:
-    with contextlib.suppress(*ERRORS):
-        file.close()

@@ -24,7 +24,7 @@ from ds_format.cli import main
 from ds_format.codec import filters
 from ds_format.drivers import netcdf
 from ds_format.drivers.library.options import ROW_SIZE
-from ds_format.drivers.netcdf import calls, direct, sink
+from ds_format.drivers.netcdf import calls, direct, library_sink as sink
 from ds_format.drivers.netcdf.definition import plan_file
 from ds_format.drivers.netcdf.options import StorageOptions
 from ds_format.errors import DriverError, DsError, MissingError, UnsupportedError
@@ -252,7 +252,7 @@ def test_an_incompressible_chunk_is_named(tmp_path: Path) -> None:
 
 
 def test_without_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(netcdf.definition, "is_available", lambda file, compression: False)
+    monkeypatch.setattr(sink, "is_available", lambda file, compression: False)
     dataset = {"x": np.zeros(3), ".": {"x": {".dims": ["d"], ".netcdf": {"compression": "blosc_lz"}}}}
     with pytest.warns(ds.DsWarning, match="blosc_lz is not available in this netCDF library: written without it"):
         ds.write(tmp_path / "a.nc", dataset)
@@ -362,13 +362,13 @@ def test_never_both_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sink, "create_file", watched("netCDF4", calls.create_file))
     monkeypatch.setattr(sink, "append_to_file", watched("netCDF4", calls.append_to_file))
     monkeypatch.setattr(direct, "open_file", watched("h5py", direct.open_file))
-    close = sink.NetCDFSink._close_file
+    close = sink.LibraryNetCDFSink._close_file
 
     def closed(self: Any, file: Any) -> None:
         close(self, file)
         users.pop()
 
-    monkeypatch.setattr(sink.NetCDFSink, "_close_file", closed)
+    monkeypatch.setattr(sink.LibraryNetCDFSink, "_close_file", closed)
     ds.write(tmp_path / "a.nc", DATASET, compression="zlib")
     assert not users
 

@@ -1,0 +1,246 @@
+"""Writing: a classic file as a Sink, without a library.
+
+When all variables are defined, the position of each is known, and blocks are written where they belong. Values that
+arrive before are kept until then. A small file is put together in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....body.body import OutputBody
+from ....body.target import naming
+from ....classic.composing import VERSIONS, Extent, Layout, NewAttribute, NewVariable, compose
+from ....classic.format import CODES, NC_CHAR
+from ....errors import DsError, UnsupportedError
+from ....model.rounding import Rounding
+from ...library.plan import Facts, VariablePlan
+from ...spool import BlockPool
+from ..definition import DefinedVariable
+from ..records import Attributes, VariableRecord
+from ..sink import NetCDFSink
+from ..writers import VariableWriter
+
+SMALL_SIZE = 1024 * 1024
+"""Bytes of a file that is put together in memory."""
+
+PIECE = 128 * 1024
+"""Values that are converted at a time."""
+
+FEW = 4096
+"""Values of a variable that wait in memory."""
+
+
+class ClassicSink(NetCDFSink):
+    """A classic file being written; see `NetCDFSink`."""
+
+    _layout: Layout | None = None
+    _pool: BlockPool | None = None
+
+    def _create_file(self) -> OutputBody:
+        self._waiting: dict[str, Iterable[Any]] = {}
+        """Names of variables → blocks that were written before all variables were defined."""
+        self._untouched: set[str] = set()
+        """Names of variables without values so far."""
+        with naming(self.path):
+            return self._target.open()
+
+    def _close_file(self, file: OutputBody) -> None:
+        file.close()
+        if self._pool is not None:
+            self._pool.close()
+
+    @contextlib.contextmanager
+    def _at(self, variable: str | None) -> Iterator[None]:
+        try:
+            with naming(self.path):
+                yield
+        except DsError as error:
+            raise error.at(path=self.path, variable=variable) from error.__cause__
+
+    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
+        return self._at(variable)
+
+    def _is_available(self, compression: str) -> bool:
+        return False
+
+    def _put_all(self, plan: VariablePlan, facts: Facts, blocks: Iterable[Any]) -> None:
+        if plan.name in self._undefined:
+            self._facts[plan.name] = facts
+            self._define_known()
+        if self._undefined:
+            if plan.total <= FEW:
+                self._waiting[plan.name] = [*blocks]
+                return
+            self._pool = self._pool or BlockPool(self._target.final)
+            self._waiting[plan.name] = self._pool.add(blocks)
+            return
+        self._lay_out()
+        super()._put_all(plan, facts, _pieces(blocks))
+
+    def _lay_out(self) -> None:
+        """Fix the positions of all variables, and write what waits for it."""
+        if self._layout is not None:
+            return
+        records = self._definer.records
+        ids = {path: i for i, path in enumerate(records.dimensions)}
+        unlimited = next((i for i, each in enumerate(records.dimensions.values()) if each.is_unlimited), None)
+        for each in records.variables.values():
+            if unlimited in [ids[dim] for dim in each.dims[1:]]:
+                raise UnsupportedError("only the first dimension can be unlimited", variable=each.path)
+        self._layout = compose(
+            VERSIONS[self._format],
+            [(each.path, each.size) for each in records.dimensions.values()],
+            unlimited,
+            _new_attributes(records.attributes[""]),
+            [_new_variable(each, ids) for each in records.variables.values()],
+        )
+        self._extents = dict(zip(records.variables, self._layout.extents, strict=True))
+        self._untouched.update(records.variables)
+        self._output = _Buffer(self._layout.size) if self._layout.size <= SMALL_SIZE else self._file
+        self._output.write(0, self._layout.header)
+        plans = {plan.name: plan for plan in self._plan.variables.values()}
+        for name, blocks in self._waiting.items():
+            facts = self._facts[name]
+            if facts is not None:
+                with self._at(name):
+                    super()._put_all(plans[name], facts, _pieces(blocks))
+
+    def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
+        self._untouched.discard(plan.name)
+        defined = self._defined.pop(plan.name)
+        return ClassicWriter(defined, self._roundings.get(plan.name), self._output, self._extents[plan.name])
+
+    def _complete(self) -> None:
+        self._lay_out()
+        for name in self._untouched:
+            extent = self._extents[name]
+            put(self._output, extent, 0, extent.fill * (extent.size * extent.records // len(extent.fill)))
+        if isinstance(self._output, _Buffer):
+            self._file.write(0, self._output.data)
+
+
+def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values of blocks in parts that stay in the cache of a processor from one step to the next."""
+    for block in blocks:
+        if block.size <= PIECE:
+            yield block
+        else:
+            flat = block.reshape(-1)
+            for i in range(0, flat.size, PIECE):
+                yield flat[i : i + PIECE]
+
+
+def _new_attributes(attributes: Attributes) -> list[NewAttribute]:
+    found = []
+    for name, (form, value, _) in attributes.items():
+        # netCDF4 writes a NUL for empty text
+        found.append(NewAttribute(name, value if form == "number" else value or b"\0"))
+    return found
+
+
+def _new_variable(record: VariableRecord, ids: dict[str, int]) -> NewVariable:
+    number = NC_CHAR if isinstance(record.type, str) else CODES.index(record.type.str[1:])
+    return NewVariable(record.path, tuple(ids[dim] for dim in record.dims), _new_attributes(record.attributes), number)
+
+
+class _Buffer:
+    """A small file in memory, with the methods of `OutputBody` that are needed."""
+
+    def __init__(self, size: int):
+        self.data = np.zeros(size, np.uint8)
+
+    def write(self, offset: int, data: Any) -> None:
+        raw = np.frombuffer(data, np.uint8)
+        self.data[offset : offset + raw.size] = raw
+
+    def write_ranges(self, offsets: NDArray[np.int64], size: int, data: Any) -> None:
+        rows = np.frombuffer(data, np.uint8).reshape(-1, size)
+        self.data[offsets[:, None] + np.arange(size)] = rows
+
+
+def put(output: OutputBody | _Buffer, extent: Extent, start: int, data: Any) -> None:
+    """Write bytes of a variable.
+
+    Parameters
+    ----------
+    output : OutputBody or _Buffer
+    extent : Extent
+    start : int
+        Bytes of the variable before them.
+    data : buffer
+        With padding, the whole variable or record is padded when its last byte is written.
+    """
+    view, size = memoryview(data).cast("B"), extent.size
+    while view.nbytes:
+        record, inside = divmod(start, size)
+        first, n = extent.begin + record * extent.step, view.nbytes
+        if extent.records == 1 or inside or n < size:
+            n = min(size - inside, n)
+            output.write(first + inside, view[:n])
+            if inside + n == size and extent.padding:
+                output.write(first + size, _pad(extent))
+        elif extent.step == size:
+            n -= n % size
+            output.write(first, view[:n])
+        else:
+            count = n // size
+            n = count * size
+            rows = np.frombuffer(view[:n], np.uint8).reshape(count, size)
+            if extent.padding:
+                pad = np.frombuffer(_pad(extent), np.uint8)
+                rows = np.concatenate([rows, np.broadcast_to(pad, (count, pad.size))], axis=1)
+            offsets = first + np.arange(count, dtype=np.int64) * extent.step
+            output.write_ranges(offsets, rows.shape[1], np.ascontiguousarray(rows))
+        start += n
+        view = view[n:]
+
+
+def _pad(extent: Extent) -> bytes:
+    return (extent.fill * extent.padding)[: extent.padding]
+
+
+class ClassicWriter(VariableWriter):
+    """Writes values as big-endian bytes.
+
+    Parameters
+    ----------
+    defined : DefinedVariable
+    rounding : Rounding, optional
+    output : OutputBody or _Buffer
+    extent : Extent
+    """
+
+    def __init__(
+        self, defined: DefinedVariable, rounding: Rounding | None, output: OutputBody | _Buffer, extent: Extent
+    ):
+        super().__init__(defined, rounding)
+        self.output = output
+        self.extent = extent
+        self.position = 0
+        """Bytes so far."""
+
+    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
+        """Write values after those already written; see `LibraryWriter.add`."""
+        with guard:
+            self.put((), values)
+        self.written += len(values)
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """Write values after those already written, whatever the slices."""
+        raw = np.ascontiguousarray(values, self.extent.dtype).reshape(-1).view(np.uint8)
+        put(self.output, self.extent, self.position, raw)
+        self.position += raw.nbytes
+
+    def finish(self) -> list[str]:
+        """Fill what has no values; see `LibraryWriter.finish`."""
+        missing = self.extent.size * self.extent.records - self.position
+        if missing > 0:
+            put(self.output, self.extent, self.position, self.extent.fill * (missing // len(self.extent.fill)))
+        return super().finish()

@@ -1,0 +1,174 @@
+"""Classic files that we write: the bytes of the netCDF4 library, and files that other programs read and change."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format.classic.format import read_items
+from ds_format.drivers.netcdf.classic import sink
+
+from .copying import copied
+
+FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
+
+
+def dims(*names: str, **more: Any) -> dict[str, Any]:
+    return {".dims": [*names], **more}
+
+
+def dataset(unlimited: tuple[str, ...] = (), **variables: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
+    meta: dict[str, Any] = {name: entry for name, (_, entry) in variables.items()}
+    meta["."] = {"title": "Höhe", "empty": "", "list": [1.5, 2.5], "none": [], ".netcdf": {"unlimited": [*unlimited]}}
+    return {**{name: values for name, (values, _) in variables.items()}, ".": meta}
+
+
+TIME = np.arange(3.0), dims("time", units="days since 2000-01-01")
+BYTES = np.arange(3, dtype="i1"), dims("time")
+SHORTS = np.arange(15, dtype="i2").reshape(3, 5), dims("time", "x", _FillValue=np.int16(-9), scale_factor=0.5)
+GAPS = np.ma.masked_array(np.arange(5, dtype="f4"), np.array([0, 1, 0, 0, 1], bool)), dims("x")
+TEXT = np.array(["a", "", "søren"], object), dims("time")
+FIXED = np.arange(5, dtype="i1"), dims("x", _FillValue=np.int8(7))
+SCALAR = np.int16(-3), dims()
+WORD = "Wien", dims()
+
+CASES: dict[str, dict[str, Any]] = {
+    "no variable": {".": {".": {"a": np.int16(1)}}},
+    "fixed": dataset(a=FIXED, b=GAPS, c=SCALAR, d=WORD),
+    "fixed and records": dataset(("time",), a=BYTES, b=FIXED, c=SHORTS, d=TIME, e=SCALAR, f=TEXT),
+    "one variable of records without padding": dataset(("time",), a=FIXED, b=BYTES),
+    "one variable of records of odd size": dataset(("time",), b=SHORTS, c=SCALAR),
+    "no records": dataset(("none",), a=(np.zeros((0, 3)), dims("none", "y")), b=(np.zeros(0, "i1"), dims("none"))),
+    "a dimension that no variable has": dataset((), a=FIXED) | {},
+    "text": dataset((), a=TEXT, b=(np.array([b"ab", b"c"], object), dims("n")), c=WORD),
+}
+CASES["a dimension that no variable has"]["."]["."] = {".netcdf": {"dimensions": {"u": 4, "v": 7}, "unlimited": ["u"]}}
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_bytes_of_the_library(
+    format: str, name: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not small:
+        monkeypatch.setattr(sink, "SMALL_SIZE", 0)
+        monkeypatch.setattr(sink, "PIECE", 2)
+        monkeypatch.setattr(sink, "FEW", 0)
+    ds.write(tmp_path / "a.nc", CASES[name], format=format)
+    assert (tmp_path / "a.nc").read_bytes() == copied(tmp_path / "a.nc", tmp_path / "b.nc")
+    back = ds.read(tmp_path / "a.nc", unpack=False)
+    for key, value in CASES[name].items():
+        if key != ".":
+            assert np.ma.allequal(back[key], value), key
+            assert np.array_equal(np.ma.getmaskarray(back[key]), np.ma.getmaskarray(value)), key
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_blocks_before_all_variables_are_defined(format: str, tmp_path: Path) -> None:
+    """The last variable is known by its values alone: the first ones wait for it."""
+    given = CASES["fixed and records"]
+    ds.write(tmp_path / "a.nc", given, format=format)
+    ds.write(tmp_path / "a.ds", given)
+    ds.convert(tmp_path / "a.ds", tmp_path / "b.nc", format=format)
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
+
+
+def test_a_variable_without_values_is_filled(tmp_path: Path) -> None:
+    ds.write(tmp_path / "a.nc", {"x": None, "y": np.arange(3.0), ".": {"x": {".type": "int16"}}}, format=FORMATS[0])
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        file.set_auto_mask(False)
+        assert file["x"][...] == netCDF4.default_fillvals["i2"]
+    assert ds.read(tmp_path / "a.nc")["y"].tolist() == [0, 1, 2]
+
+
+def test_vsize_of_a_large_variable() -> None:
+    """In CDF-2 it has 32 bits: the library writes the largest number."""
+    from ds_format.classic.composing import NewVariable, compose  # noqa: PLC0415
+
+    made = compose(2, [("x", 2**31)], None, [], [NewVariable("v", (0,), [], 6)])
+    assert read_items(memoryview(made.header), made.size).variables[0].vsize == 2**32 - 1
+    assert made.size == len(made.header) + 2**34
+
+
+def test_a_dimension_that_is_too_long() -> None:
+    from ds_format.classic.composing import compose  # noqa: PLC0415
+
+    with pytest.raises(ds.UnsupportedError, match=r'NETCDF3_CLASSIC cannot hold the length 2147483648 of "x"'):
+        compose(1, [("x", 2**31)], None, [], [])
+
+
+def test_netcdf4_is_not_needed(tmp_path: Path) -> None:
+    code = f"""
+import sys
+import ds_format as ds
+ds.write({str(tmp_path / "a.nc")!r}, {{"x": [1.5, 2.5], "t": ["a", "b"]}}, format="NETCDF3_CLASSIC")
+assert "netCDF4" not in sys.modules, "loaded"
+"""
+    subprocess.run([shutil.which("python") or "python", "-c", code], check=True)
+
+
+def test_in_memory() -> None:
+    file = io.BytesIO()
+    ds.write(file, CASES["fixed"], format="NETCDF3_CLASSIC")
+    assert file.getvalue()[:4] == b"CDF\x01"
+    assert ds.loads(file.getvalue())["b"].tolist() == [0, None, 2, 3, None]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_changed_by_the_library(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    ds.write(path, CASES["fixed and records"], format=format)
+    with netCDF4.Dataset(path, "a") as file:
+        file["d"][3:5] = [7.0, 8.0]
+        file.createVariable("new", "f8", ("x",))[:] = 2.5
+        file["d"].units = "hours since 1999-01-01 and more text than before"
+        file.renameVariable("b", "renamed")
+        file.renameDimension("x", "longer_name")
+    back = ds.read(path)
+    assert back["d"].tolist() == [0, 1, 2, 7, 8]
+    assert back["new"].tolist() == [2.5] * 5
+    assert back["renamed"].tolist() == FIXED[0].tolist()
+    assert np.ma.getmaskarray(back["c"])[3:].all()
+    assert back["f"][:3].tolist() == ["a", "", "søren"]
+    assert ds.read(path)["."]["d"]["units"].startswith("hours since 1999")
+
+
+PROGRAMS = {
+    "ncdump": ["ncdump"],
+    "ncks": ["ncks", "-m"],
+    "cdo": ["cdo", "-s", "showname"],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_read_by_other_programs(name: str, tmp_path: Path) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"there is no {name}")
+    values = np.arange(12.0).reshape(3, 2, 2)
+    lat, lon = (np.array([50.0, 51.0]), dims("lat", units="degrees_north")), (np.array([5.0, 6.0]), dims("lon"))
+    given = dataset(("time",), lat=lat, lon=lon, time=TIME, temp=(values, dims("time", "lat", "lon")))
+    for format in FORMATS:
+        ds.write(tmp_path / "a.nc", given, format=format)
+        done = subprocess.run([*PROGRAMS[name], str(tmp_path / "a.nc")], capture_output=True, text=True, check=True)
+        assert "temp" in done.stdout
+
+
+def test_read_by_scipy_and_xarray(tmp_path: Path) -> None:
+    netcdf_file = pytest.importorskip("scipy.io").netcdf_file
+    xarray = pytest.importorskip("xarray")
+    for format in FORMATS[:2]:
+        ds.write(tmp_path / "a.nc", CASES["fixed and records"], format=format)
+        with netcdf_file(tmp_path / "a.nc", mmap=False) as file:
+            assert file.variables["d"][:].tolist() == [0, 1, 2]
+            assert file.variables["c"][:].tolist() == SHORTS[0].tolist()
+        with xarray.open_dataset(tmp_path / "a.nc", engine="scipy", decode_times=False) as data:
+            assert data["d"].values.tolist() == [0, 1, 2]
