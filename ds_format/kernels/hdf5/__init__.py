@@ -11,6 +11,7 @@ strings   references into the global heap → strings
 small     all variables of a small file in memory → arrays
 large     chunks of a large variable → their places in an array
 szip      bytes of the filter szip → values
+compose   objects → the bytes of a file
 chunks    bytes of a chunk → values: the filters "shuffle" and LZF; rounding before compression
 
 Declarations:

@@ -1,0 +1,314 @@
+"""The definitions of a netCDF-4 file and its values → the bytes of a small file, without a library.
+
+The HDF5 objects are those that the library makes (`libhdf5/hdf5file.c` and `nc4hdf.c` of netCDF-C), see `description`.
+What they do not cover is `Unusual`: the library then writes the whole file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._version import __version__
+from ....errors import Unusual
+from ....hdf5.composing import (
+    COMMITTED,
+    CONSTANT,
+    DATASPACE,
+    DATATYPE,
+    NULL,
+    SCALAR,
+    STRING,
+    Filters,
+    NewAttribute,
+    NewObject,
+    NewStorage,
+    compose_file,
+    enum_type,
+    fill_message,
+    number_type,
+    space,
+    stored_chunks,
+    text_type,
+)
+from ....model.missing import FILL_ATTRIBUTE, default_fill
+from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
+from ...library.catalog import split
+from ..attributes import EncodedAttribute
+
+MAX_SIZE = 1 << 20
+"""Bytes of all values of a file, and of a chunk."""
+CHUNK_SIZE = 4096
+"""Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
+LEVEL = 4
+"""Level of zlib if none is given, as of netCDF4."""
+STRING_SIZE = 16
+"""Bytes of a reference to a string."""
+PROPERTIES = f"version=2,ds_format={__version__}".encode()
+"""The program that wrote a file, in the form of netCDF-C."""
+PURE_TYPE = np.dtype(">f4")
+"""Type of a dimension scale that is no variable."""
+CHARACTER = np.dtype("S1")
+
+
+@dataclass(slots=True)
+class NewDimension:
+    """A dimension."""
+
+    name: str
+    """With its groups."""
+    size: int
+    is_unlimited: bool
+
+
+@dataclass(slots=True)
+class NewVariable:
+    """A variable."""
+
+    name: str
+    """With its groups."""
+    dtype: np.dtype[Any] | None
+    """Of numbers in native byte order, or of characters; None: strings."""
+    dims: tuple[str, ...]
+    attributes: Mapping[str, EncodedAttribute]
+    options: Mapping[str, Any]
+    """Keywords of `createVariable` of the netCDF4 library."""
+    values: NDArray[Any]
+    """All values, in the shape of the dimensions. Strings are objects of the class `bytes`."""
+    members: dict[str, int] | None = None
+    """Of its enum type."""
+
+
+@dataclass(slots=True)
+class NewFile:
+    """A file."""
+
+    is_classic: bool
+    """Whether it is limited to the classic model."""
+    dimensions: list[NewDimension] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    """Without the root; outer ones first."""
+    enums: list[tuple[str, np.dtype[Any], dict[str, int]]] = field(default_factory=list)
+    """Name with its groups, base type, members."""
+    attributes: dict[str, Mapping[str, EncodedAttribute]] = field(default_factory=dict)
+    """By group, `""` for the root."""
+    variables: list[NewVariable] = field(default_factory=list)
+
+
+def compose(file: NewFile) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    Unusual
+        If the library must write it: with the reason.
+    """
+    root = [_text("_NCProperties", PROPERTIES)]
+    if file.is_classic:
+        root.append(_integer("_nc3_strict", 1))
+    objects = [NewObject(b"", 0, [], root + _attributes(file.attributes.get("", {})))]
+    places = {"": 0}
+    for name in file.groups:
+        places[name] = len(objects)
+        objects.append(_new(name, places, [], _attributes(file.attributes.get(name, {}))))
+    for name, dtype, members in file.enums:
+        objects.append(_new(name, places, [(DATATYPE, COMMITTED, enum_type(dtype, members))], []))
+    numbers = {dimension.name: i for i, dimension in enumerate(file.dimensions)}
+    own = {each.name for each in file.variables if each.dims[:1] == (each.name,)}
+    scales: dict[str, int] = {}
+    for dimension in file.dimensions:
+        if dimension.name not in own:
+            scales[dimension.name] = len(objects)
+            objects.append(_pure_dimension(dimension, numbers[dimension.name], places))
+    for i, variable in enumerate(file.variables, len(objects)):
+        if variable.name in own:
+            scales[variable.name] = i
+    unlimited = {each.name for each in file.dimensions if each.is_unlimited}
+    objects += [_variable(each, numbers, scales, unlimited, places) for each in file.variables]
+    return compose_file(objects)
+
+
+def _new(
+    name: str,
+    places: Mapping[str, int],
+    messages: list[tuple[int, int, bytes]],
+    attributes: list[NewAttribute],
+    scales: tuple[int, ...] = (),
+    storage: NewStorage | None = None,
+) -> NewObject:
+    group, base = split(name)
+    return NewObject(base.encode(), places[group], messages, attributes, scales, storage)
+
+
+# --- attributes ---
+
+
+def _text(name: str, value: bytes) -> NewAttribute:
+    return NewAttribute(name.encode(), text_type(max(len(value), 1)), SCALAR if value else NULL, value)
+
+
+def _ended(name: str, value: str) -> NewAttribute:
+    """Return the attribute of a dimension scale, which ends with a NUL."""
+    return _text(name, value.encode() + b"\0")
+
+
+def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
+    array = np.array(values, "<i4")
+    return NewAttribute(name.encode(), number_type(array.dtype), space((len(values),)) if is_list else SCALAR, array)
+
+
+def _attributes(encoded: Mapping[str, EncodedAttribute]) -> list[NewAttribute]:
+    return [_attribute(name, *value[:2]) for name, value in encoded.items()]
+
+
+def _attribute(name: str, form: str, value: Any) -> NewAttribute:
+    if form == "string":
+        return NewAttribute(name.encode(), STRING, space((len(value),)), value)
+    if form != "number":
+        return _text(name, value)
+    array = np.ascontiguousarray(value)  # of at least one axis
+    shape = space((array.size,)) if array.size else NULL
+    return NewAttribute(name.encode(), number_type(array.dtype), shape, array)
+
+
+# --- dimensions and variables ---
+
+
+def _pure_dimension(dimension: NewDimension, number: int, places: Mapping[str, int]) -> NewObject:
+    is_unlimited = dimension.is_unlimited
+    shape = (0 if is_unlimited else dimension.size,)
+    attributes = [
+        _ended("CLASS", SCALE_CLASS),
+        _ended("NAME", f"{PURE_DIMENSION}{dimension.size:10d}"),
+        _integer("_Netcdf4Dimid", number),
+    ]
+    messages = [
+        (DATASPACE, 0, space(shape, (is_unlimited,))),
+        (DATATYPE, CONSTANT, number_type(PURE_TYPE)),
+        fill_message(None, is_written=True, is_chunked=is_unlimited),
+    ]
+    size = PURE_TYPE.itemsize
+    storage = NewStorage((1,), size, []) if is_unlimited else NewStorage(None, size * shape[0], None)
+    return _new(dimension.name, places, messages, attributes, (), storage)
+
+
+def _variable(
+    variable: NewVariable,
+    numbers: Mapping[str, int],
+    scales: Mapping[str, int],
+    unlimited: set[str],
+    places: Mapping[str, int],
+) -> NewObject:
+    name, dims, shape = variable.name, variable.dims, variable.values.shape
+    is_scale = dims[:1] == (name,)
+    dtype = _stored_type(variable)
+    item_size = STRING_SIZE if dtype is None else dtype.itemsize
+    is_unlimited = tuple([dim in unlimited for dim in dims])
+    filters = _filters(variable)
+    chunk = _chunk(variable.options.get("chunksizes"), shape, is_unlimited, item_size, filters is not None)
+    type_ = _type_body(variable, dtype)
+    fill = None if dtype is None else _fill(variable, dtype)
+    is_written = variable.options.get("fill_value") is not False
+    messages = [
+        (DATASPACE, 0, space(shape, is_unlimited)),
+        (DATATYPE, CONSTANT, type_),
+        fill_message(fill, is_written=is_written, is_chunked=chunk is not None),
+    ]
+    steps: tuple[Any, ...] = ()
+    if filters is not None and chunk is not None:
+        steps = filters.steps(item_size)
+        messages.append(filters.message(item_size))
+    attributes = []
+    if dims:
+        attributes.append(_integer("_Netcdf4Coordinates", *[numbers[dim] for dim in dims], is_list=True))
+    if is_scale:
+        attributes += [
+            _ended("CLASS", SCALE_CLASS),
+            _ended("NAME", split(name)[1]),
+            _integer("_Netcdf4Dimid", numbers[name]),
+        ]
+    elif name in scales:
+        group, base = split(name)
+        name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
+    attributes += _attributes(variable.attributes)
+    if variable.members is not None and variable.options.get("fill_value") not in (None, False):
+        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), type_, space((1,)), fill))
+    values: Any = variable.values
+    if dtype is not None:
+        values = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
+    if chunk is not None:
+        empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
+        storage = NewStorage(chunk, item_size, stored_chunks(values, chunk, steps, empty))
+    else:
+        storage = NewStorage(None, item_size * values.size, values.ravel().tolist() if dtype is None else values)
+    return _new(name, places, messages, attributes, () if is_scale else tuple([scales[dim] for dim in dims]), storage)
+
+
+def _stored_type(variable: NewVariable) -> np.dtype[Any] | None:
+    if variable.dtype is None or variable.dtype == CHARACTER:
+        return variable.dtype
+    return variable.dtype.newbyteorder(">" if variable.options.get("endian") == "big" else "<")
+
+
+def _type_body(variable: NewVariable, dtype: np.dtype[Any] | None) -> bytes:
+    if dtype is None:
+        return STRING
+    if variable.members is not None:
+        return enum_type(dtype, variable.members)
+    return text_type(1) if dtype == CHARACTER else number_type(dtype)
+
+
+def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes | None:
+    """Return the value of what is not written; None: there is none."""
+    given = variable.options.get("fill_value")
+    if given is False:
+        return None
+    if given is not None:
+        return np.asarray(given).astype(dtype).tobytes()
+    own = variable.attributes.get(FILL_ATTRIBUTE)
+    if dtype == CHARACTER:
+        return own.value[:1] if own is not None and own.form == "text" and own.value else b"\0"
+    if variable.members is not None:
+        return None
+    if own is not None:
+        return np.asarray(own.value).reshape(-1)[:1].astype(dtype).tobytes()
+    return np.asarray(default_fill(variable.dtype)).astype(dtype).tobytes()
+
+
+def _filters(variable: NewVariable) -> Filters | None:
+    options = variable.options
+    if not variable.dims or variable.dtype is None:
+        return None
+    compression = options.get("compression")
+    if compression not in (None, "zlib"):
+        raise Unusual(f"compression {compression}")
+    level = int(options.get("complevel", LEVEL)) if compression else 0
+    is_shuffled = bool(compression and options.get("shuffle", True))
+    found = Filters(level or None, is_shuffled, bool(options.get("fletcher32")))
+    return found if found != Filters() else None
+
+
+def _chunk(
+    given: Sequence[int] | None,
+    shape: tuple[int, ...],
+    unlimited: tuple[bool, ...],
+    item_size: int,
+    has_filters: bool,
+) -> tuple[int, ...] | None:
+    """Return the shape of chunks; None: the values are contiguous."""
+    if given is not None and shape:
+        chunk = tuple([int(n) for n in given])
+    elif all(unlimited) and shape:
+        chunk = (max(round((CHUNK_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
+    elif any(unlimited) or has_filters:
+        chunk = tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
+    else:
+        return None
+    if math.prod(chunk) * item_size > MAX_SIZE:
+        raise Unusual("large chunks")
+    return chunk
