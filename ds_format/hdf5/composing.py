@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from ..codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER
 from ..codec.pipeline import ChunkFilter, encode
-from ..errors import Unusual
 from ..kernels.hdf5.compose import compose
 
 DATASPACE, DATATYPE, FILL, FILTERS = 1, 3, 5, 11
@@ -53,6 +52,10 @@ SCALAR, NULL = b"\2\0\0\0", b"\2\0\0\2"
 """Dataspaces of one value and of none."""
 
 
+class NotCovered(Exception):
+    """A file that is left to a library. It never reaches a user."""
+
+
 class NewAttribute(NamedTuple):
     """An attribute."""
 
@@ -72,7 +75,7 @@ class NewStorage(NamedTuple):
     size: int
     """Bytes of a value of chunks; bytes of all values that are contiguous."""
     values: Any
-    """As of an attribute; None: they are not written. Of chunks: a list of their first indices and their values as
+    """As for an attribute; None: they are not written. For chunks, a list of their first indices and their values as
     stored, in C order."""
 
 
@@ -198,12 +201,12 @@ def stored_chunks(
 
     Raises
     ------
-    Unusual
+    NotCovered
         If there are too many for one leaf.
     """
     axes = [range(0, n, step) for n, step in zip(values.shape, chunk, strict=True)]
     if math.prod(map(len, axes)) > MAX_CHUNKS:
-        raise Unusual("many chunks")
+        raise NotCovered("many chunks")
     found = []
     for start in itertools.product(*axes):
         part = values[tuple([slice(i, i + n) for i, n in zip(start, chunk, strict=True)])]
@@ -228,7 +231,7 @@ def compose_file(objects: Sequence[NewObject]) -> bytes:
 
     Raises
     ------
-    Unusual
+    NotCovered
         If the library must write it.
     """
     most = max((len(each.storage.values) for each in _chunked(objects)), default=None)
@@ -236,7 +239,7 @@ def compose_file(objects: Sequence[NewObject]) -> bytes:
     try:
         return compose(list(objects), half)
     except OverflowError as error:
-        raise Unusual(str(error)) from None
+        raise NotCovered(f"{error}") from None
 
 
 def _chunked(objects: Iterable[NewObject]) -> Iterable[Any]:

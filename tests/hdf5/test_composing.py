@@ -15,7 +15,6 @@ import pytest
 
 from ds_format import hdf5
 from ds_format.body.body import MemoryBody
-from ds_format.errors import Unusual
 from ds_format.hdf5 import check_unread, place_of, values
 from ds_format.hdf5.composing import (
     DATASPACE,
@@ -27,6 +26,7 @@ from ds_format.hdf5.composing import (
     NewAttribute,
     NewObject,
     NewStorage,
+    NotCovered,
     compose_file,
     enum_type,
     fill_message,
@@ -153,7 +153,7 @@ def test_enumerations() -> None:
     ids=["an attribute", "a name"],
 )
 def test_what_does_not_fit_a_message(objects: list[NewObject]) -> None:
-    with pytest.raises(Unusual, match="a message of 65"):
+    with pytest.raises(NotCovered, match="a message of 65"):
         compose_file(objects)
 
 
@@ -166,7 +166,7 @@ def test_the_largest_attribute() -> None:
 
 def test_more_chunks_than_one_leaf() -> None:
     assert read(compose_file([ROOT, dataset("x", np.arange(MAX_CHUNKS), (1,))]), "x")[-1] == MAX_CHUNKS - 1
-    with pytest.raises(Unusual, match="many chunks"):
+    with pytest.raises(NotCovered, match="many chunks"):
         dataset("x", np.arange(MAX_CHUNKS + 1), (1,))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import netCDF4
 import numpy as np
 
 from ...base.dtypes import TYPES
@@ -35,7 +34,7 @@ from ..library.plan import (
 )
 from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode, write_attributes
-from .calls import Group, Variable
+from .calls import Group, Variable, raw
 from .catalog import character_fill
 from .format import (
     CODES,
@@ -320,7 +319,7 @@ class Definer:
     def find(self, name: str) -> Variable:
         """Return a variable that exists, ready to write raw values."""
         group, base = split(name)
-        return _raw(self.group(group).variables[base])
+        return raw(self.group(group).variables[base])
 
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
@@ -490,12 +489,12 @@ class Definer:
             options = {name: value for name, value in options.items() if name != "fletcher32"}
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
-        if fill is not None and isinstance(datatype, netCDF4.EnumType):
+        if fill is not None and hasattr(datatype, "enum_dict"):
             del encoded[missing.FILL_ATTRIBUTE]
             options = {**options, "fill_value": fill.value}
         group, name = split(plan.name)
         variable = self.group(group).createVariable(name, datatype, [self._dimension(dim) for dim in dims], **options)
-        write_attributes(_raw(variable), encoded)
+        write_attributes(raw(variable), encoded)
         return variable
 
     def _dimension(self, name: str) -> Any:
@@ -576,12 +575,6 @@ UNREADABLE_SIZE = 8
 def _item_size(datatype: Any) -> int:
     """Return the bytes of a value of a NumPy type or an enum type; 0 for text."""
     return int(getattr(getattr(datatype, "dtype", datatype), "itemsize", 0))
-
-
-def _raw(variable: Variable) -> Variable:
-    variable.set_auto_maskandscale(False)
-    variable.set_auto_chartostring(False)
-    return variable
 
 
 def define_enum(definer: Definer, record: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Writing: a NetCDF file as a Sink, by the netCDF4 library, and by h5py what is compressed here."""
+"""Writing: a NetCDF file as a Sink. A small netCDF-4 file is composed here.
+
+Others are written by the netCDF4 library, and by h5py what is compressed here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from numpy.typing import NDArray
 
 from ...base.text import unescape
 from ...body import path_text
+from ...body.body import OutputBody
+from ...body.target import naming
 from ...errors import DsError, UnsupportedError
+from ...hdf5.composing import NotCovered
 from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
@@ -34,6 +40,8 @@ from .definition import (
     storable,
 )
 from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, is_available, warn
+from .hdf5.composing import compose
+from .hdf5.recording import RecordedFile, RecordingWriter, is_small, write_by_library
 from .options import StorageOptions, container_name, set_rounding
 from .writers import SlabWriter, VariableWriter
 
@@ -94,12 +102,14 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         self._containers: dict[str, str] = {}
         """Algorithm of a rounding → name of the variable that has it."""
         self._is_direct = False
+        self._output: OutputBody | None = None
+        """The file, if no library has it."""
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._begin()
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)
-        if file is None:
+        if file is None or isinstance(file, RecordedFile):
             return
         if self._is_direct:
             LOCK.later(lambda: _close_quietly(file))
@@ -123,11 +133,31 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         return plan
 
     def _create_file(self) -> Any:
+        if is_small(self._plan, self._format, self._storage.compressions):
+            with naming(self.path):
+                self._output = self._target.open()
+            return RecordedFile(self._format)
         with self._lent() as written:
             return create_file(written, self._format, self.path)
 
+    def _complete(self) -> None:
+        """Write a file whose definitions and values were recorded."""
+        file, output = self._file, self._output
+        if output is None:
+            return
+        try:
+            output.write(0, compose(file.new))
+        except NotCovered:
+            self._end()
+            with self._target.lent_again() as written:
+                self._file = create_file(written, self._format, self.path)
+            write_by_library(file.new, self._file)
+
     def _close_file(self, file: Any) -> None:
-        if self._is_direct:
+        if self._output is not None:
+            self._output.close()
+            self._output = None
+        elif self._is_direct:
             file.close()
         else:
             close_file(file)
@@ -157,7 +187,8 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         self._undefined = {each.name: each for each in plan.variables.values()}
         self._facts = {name: super(NetCDFSink, self)._known(each) for name, each in self._undefined.items()}
         self._define_known()
-        self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
+        may_be_direct = self._format.startswith("NETCDF4") and self._output is None
+        self._may_be_direct = may_be_direct and direct.is_worth([*plan.variables.values()])
 
     def _define_known(self) -> None:
         """Define variables in their order, up to the first one whose values decide how it is defined.
@@ -218,6 +249,8 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             self._define_known()
             defined = defined or self._defined.pop(plan.name)
         rounding = self._roundings.get(plan.name)
+        if self._output is not None:
+            return RecordingWriter(defined, rounding)
         if self._is_direct or (self._may_be_direct and direct.gains(plan)):
             self._give_to_h5py()
             writer = direct.writer_of(self._file, defined, rounding)

@@ -88,6 +88,15 @@ class VariableWriter(LibraryWriter[VariablePlan]):
         return values if self.rounding is None else self.rounding.apply(values, self.sentinels)
 
 
+def write_slab(variable: Variable, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+    """Write a slab by the library."""
+    with any_enum_value(variable, values):
+        if not slices:
+            variable[...] = values[()]
+        elif values.size:
+            variable[slices] = values
+
+
 class SlabWriter(VariableWriter):
     """Writes slabs by the library."""
 
@@ -101,14 +110,10 @@ class SlabWriter(VariableWriter):
             self._put(slices, values)
 
     def _put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        variable, length = self.defined.variable, self.defined.length
+        length = self.defined.length
         if length is not None:
             slices = (*slices, slice(0, length))
-        with any_enum_value(variable, values):
-            if not slices:
-                variable[...] = values[()]
-            elif length != 0:
-                variable[slices] = values
+        write_slab(self.defined.variable, slices, values)
 
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""

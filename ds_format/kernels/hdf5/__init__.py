@@ -26,5 +26,6 @@ heaps         fractal heaps
 trees         B-trees of version 2
 collections   collections of the global heap
 btree1        chunks that an index lists; B-trees of version 1
+composed      a file that is composed; collections of the global heap that are written
 placing       values of a chunk → their positions in an array
 """

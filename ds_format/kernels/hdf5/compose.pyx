@@ -1,16 +1,12 @@
-"""Objects → the bytes of an HDF5 file, in one pass: headers, values, collections of strings and references.
+"""Objects → the bytes of an HDF5 file, in one pass: headers, values, collections of strings and references."""
 
-Positions that are not yet known are zeros until all are: those of objects, values and collections.
-"""
-
-from cpython.buffer cimport Py_buffer, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_RawFree
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..common.output cimport Output, grow, put_bytes
-from ..common.words cimport LITTLE_HOST, swap64
+from ..common.output cimport Output, put_bytes
+from .composed cimport File, close_collection, load, new_object, note, put, put_text, put_values, put_zeros, store
 from .lookup3 cimport lookup3
 
 cdef enum:
@@ -26,8 +22,6 @@ cdef enum:
     TREE_SIZES = 0x13
     ATTRIBUTE_INFO = 0x15
     ALIGNMENT = 8  # of values
-    SMALLEST_COLLECTION = 4096  # bytes (H5HG_MINSIZE)
-    FULL_COLLECTION = 32768  # bytes from which on another one begins
     USUAL_TREE = 32  # half the chunks that a node lists (HDF5_BTREE_CHUNK_IK_DEF)
     SUPERBLOCK_SIZE = 48
 
@@ -37,135 +31,11 @@ cdef bytes REFERENCE_LIST = bytes.fromhex(  # compounds of 16 bytes: a reference
     "3602000010000000 6461746173657400 00 1700000008000000 64696d656e73696f6e00 08 100000000400000000002000")
 
 
-cdef struct File:
-    Output out
-    Output heap  # collections
-    int64_t collection  # position of the open one; -1: none
-    int count  # objects in it
-    Output to_objects  # positions in `out` of numbers of objects, which become addresses
-    Output heap_to_objects  # the same in `heap`
-    Output to_heap  # positions in `out` of positions in `heap`, which become addresses
-    Output blocks  # start and end of what is followed by its checksum
-
-
 cdef inline tuple _record(object value, Py_ssize_t n):
     """Return a named tuple of n items, which the type `tuple` of Cython does not cover."""
     if not isinstance(value, tuple) or len(<tuple> value) != n:
         raise TypeError(f"found {type(value).__name__}, expected a tuple of {n} items")
     return <tuple> value
-
-
-cdef inline void _store(uint8_t* target, uint64_t value, int n) noexcept nogil:
-    cdef uint64_t little = value if LITTLE_HOST else swap64(value)
-    memcpy(target, &little, n)
-
-
-cdef inline uint64_t _load(const uint8_t* source) noexcept nogil:
-    cdef uint64_t little
-    memcpy(&little, source, 8)
-    return little if LITTLE_HOST else swap64(little)
-
-
-cdef inline int _put(Output* out, uint64_t value, int n) except -1:
-    """Append a number of n bytes."""
-    grow(out, 8)
-    _store(out.data + out.size, value, n)
-    out.size += n
-    return 0
-
-
-cdef inline int _zeros(Output* out, Py_ssize_t n) except -1:
-    grow(out, n)
-    memset(out.data + out.size, 0, n)
-    out.size += n
-    return 0
-
-
-cdef inline int _text(Output* out, bytes data) except -1:
-    return put_bytes(out, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
-
-
-cdef inline int _note(Output* positions, int64_t position) except -1:
-    return put_bytes(positions, &position, sizeof(position))
-
-
-cdef Py_ssize_t _put_buffer(Output* out, object data) except -1:
-    """Append the bytes of a C-contiguous buffer; return how many these are."""
-    cdef Py_buffer view
-    if type(data) is bytes:
-        _text(out, data)
-        return PyBytes_GET_SIZE(data)
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        put_bytes(out, view.buf, view.len)
-        return view.len
-    finally:
-        PyBuffer_Release(&view)
-
-
-# --- collections of the global heap ---
-
-
-cdef int _close_collection(File* file) except -1:
-    cdef Output* heap = &file.heap
-    cdef int64_t free, size
-    if file.collection < 0:
-        return 0
-    size = max(heap.size - file.collection, SMALLEST_COLLECTION)
-    free = size - (heap.size - file.collection)
-    if free >= 16:
-        _zeros(heap, 8)
-        _put(heap, free, 8)
-        free -= 16
-    _zeros(heap, free)
-    _store(heap.data + file.collection + 8, size, 8)
-    file.collection = -1
-    return 0
-
-
-cdef uint8_t* _new_object(File* file, Py_ssize_t size, bint refers) except NULL:
-    """Append an object to the heap, and a reference to it to `out`; return where its bytes are to be put.
-
-    A reference is an address, or position in the heap, and a number. `refers` says whether the bytes are a number of an
-    object of the file.
-    """
-    cdef Output* heap = &file.heap
-    cdef Py_ssize_t padded = (size + 7) // 8 * 8
-    if file.collection >= 0 and heap.size - file.collection + padded > FULL_COLLECTION:
-        _close_collection(file)
-    if file.collection < 0:
-        file.collection, file.count = heap.size, 0
-        put_bytes(heap, b"GCOL\1\0\0\0", 8)
-        _zeros(heap, 8)
-    file.count += 1
-    _put(heap, file.count, 8)
-    _put(heap, size, 8)
-    _note(&file.to_heap, file.out.size)
-    _put(&file.out, file.collection, 8)
-    _put(&file.out, file.count, 4)
-    if refers:
-        _note(&file.heap_to_objects, heap.size)
-    _zeros(heap, padded)
-    return heap.data + heap.size - padded
-
-
-cdef int _put_strings(File* file, list strings) except -1:
-    """Append references to strings of variable length."""
-    cdef uint8_t* target
-    cdef bytes each
-    for each in strings:
-        _put(&file.out, PyBytes_GET_SIZE(each), 4)
-        target = _new_object(file, PyBytes_GET_SIZE(each), False)
-        memcpy(target, PyBytes_AS_STRING(each), PyBytes_GET_SIZE(each))
-    return 0
-
-
-cdef Py_ssize_t _put_values(File* file, object values) except -1:
-    """Append values, which are a buffer or a list of strings; return the number of bytes."""
-    if type(values) is list:
-        _put_strings(file, values)
-        return 16 * len(<list> values)
-    return _put_buffer(&file.out, values)
 
 
 # --- object headers ---
@@ -175,26 +45,26 @@ cdef int64_t _begin_header(File* file) except -1:
     """Begin the header of an object; return its position."""
     cdef int64_t start = file.out.size
     put_bytes(&file.out, b"OHDR\2", 5)
-    _put(&file.out, HEADER_FLAGS, 1)
-    _put(&file.out, MAX_MESSAGE, 2)  # no more attributes in messages
-    _put(&file.out, MAX_MESSAGE, 2)
-    _zeros(&file.out, 4)
+    put(&file.out, HEADER_FLAGS, 1)
+    put(&file.out, MAX_MESSAGE, 2)  # no more attributes in messages
+    put(&file.out, MAX_MESSAGE, 2)
+    put_zeros(&file.out, 4)
     return start
 
 
 cdef int _end_header(File* file, int64_t start) except -1:
-    _store(file.out.data + start + 10, file.out.size - start - 14, 4)
-    _note(&file.blocks, start)
-    _note(&file.blocks, file.out.size)
-    return _zeros(&file.out, 4)
+    store(file.out.data + start + 10, file.out.size - start - 14, 4)
+    note(&file.blocks, start)
+    note(&file.blocks, file.out.size)
+    return put_zeros(&file.out, 4)
 
 
 cdef int64_t _begin_message(File* file, int number, int flags, int order) except -1:
     """Begin a message; return the position of its body."""
-    _put(&file.out, number, 1)
-    _zeros(&file.out, 2)
-    _put(&file.out, flags, 1)
-    _put(&file.out, order, 2)
+    put(&file.out, number, 1)
+    put_zeros(&file.out, 2)
+    put(&file.out, flags, 1)
+    put(&file.out, order, 2)
     return file.out.size
 
 
@@ -202,7 +72,7 @@ cdef int _end_message(File* file, int64_t start) except -1:
     cdef int64_t size = file.out.size - start
     if size > MAX_MESSAGE:
         raise OverflowError(f"a message of {size} bytes")
-    _store(file.out.data + start - 5, size, 2)
+    store(file.out.data + start - 5, size, 2)
     return 0
 
 
@@ -214,14 +84,14 @@ cdef int64_t _begin_attribute(File* file, int order, bytes name, bytes type_, by
     cdef bint is_ascii = True
     for i in range(PyBytes_GET_SIZE(name)):
         is_ascii &= not <uint8_t> PyBytes_AS_STRING(name)[i] & 0x80
-    _put(out, 3, 2)
-    _put(out, PyBytes_GET_SIZE(name) + 1, 2)
-    _put(out, PyBytes_GET_SIZE(type_), 2)
-    _put(out, PyBytes_GET_SIZE(space), 2)
-    _put(out, not is_ascii, 1)
+    put(out, 3, 2)
+    put(out, PyBytes_GET_SIZE(name) + 1, 2)
+    put(out, PyBytes_GET_SIZE(type_), 2)
+    put(out, PyBytes_GET_SIZE(space), 2)
+    put(out, not is_ascii, 1)
     put_bytes(out, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name) + 1)
-    _text(out, type_)
-    _text(out, space)
+    put_text(out, type_)
+    put_text(out, space)
     return start
 
 
@@ -229,7 +99,7 @@ cdef bytes _space(uint64_t n):
     """Return the body of a dataspace message for one axis."""
     cdef uint8_t[12] body
     memcpy(body, b"\2\1\0\1", 4)
-    _store(body + 4, n, 8)
+    store(body + 4, n, 8)
     return PyBytes_FromStringAndSize(<const char*> body, 12)
 
 
@@ -238,8 +108,8 @@ cdef int _put_scales(File* file, int order, tuple scales) except -1:
     cdef int64_t start = _begin_attribute(file, order, b"DIMENSION_LIST", DIMENSION_LIST, _space(len(scales)))
     cdef uint64_t number
     for number in scales:
-        _put(&file.out, 1, 4)
-        _store(_new_object(file, 8, True), number, 8)
+        put(&file.out, 1, 4)
+        store(new_object(file, 8, True), number, 8)
     return _end_message(file, start)
 
 
@@ -249,9 +119,9 @@ cdef int _put_users(File* file, int order, list users) except -1:
     cdef uint64_t number
     cdef int axis
     for number, axis in users:
-        _note(&file.to_objects, file.out.size)
-        _put(&file.out, number, 8)
-        _put(&file.out, axis, 8)
+        note(&file.to_objects, file.out.size)
+        put(&file.out, number, 8)
+        put(&file.out, axis, 8)
     return _end_message(file, start)
 
 
@@ -262,26 +132,26 @@ cdef int _put_links(File* file, list objects, list children) except -1:
     cdef bytes name
     cdef Py_ssize_t order
     cdef uint64_t number
-    _put(out, 0x0300, 2)
-    _put(out, len(children), 8)
+    put(out, 0x0300, 2)
+    put(out, len(children), 8)
     for _ in range(3):  # neither a heap nor trees
-        _put(out, UNDEFINED, 8)
+        put(out, UNDEFINED, 8)
     _end_message(file, start)
     start = _begin_message(file, GROUP_INFO, 1, 0)
-    _put(out, 0x0100, 2)
-    _put(out, MAX_MESSAGE, 2)  # no more links in messages
-    _put(out, MAX_MESSAGE, 2)
+    put(out, 0x0100, 2)
+    put(out, MAX_MESSAGE, 2)  # no more links in messages
+    put(out, MAX_MESSAGE, 2)
     _end_message(file, start)
     for order, number in enumerate(children):
         name = (<tuple> objects[number])[0]
         start = _begin_message(file, LINK, 0, 0)
         put_bytes(out, b"\1\x15", 2)  # the order of creation, a character set, 2 bytes of length
-        _put(out, order, 8)
-        _put(out, 1, 1)  # UTF-8
-        _put(out, PyBytes_GET_SIZE(name), 2)
-        _text(out, name)
-        _note(&file.to_objects, out.size)
-        _put(out, number, 8)
+        put(out, order, 8)
+        put(out, 1, 1)  # UTF-8
+        put(out, PyBytes_GET_SIZE(name), 2)
+        put_text(out, name)
+        note(&file.to_objects, out.size)
+        put(out, number, 8)
         _end_message(file, start)
     return 0
 
@@ -296,15 +166,15 @@ cdef int64_t _put_layout(File* file, tuple storage) except -1:
         put_bytes(out, b"\3\1", 2)
     else:
         put_bytes(out, b"\3\2", 2)
-        _put(out, len(chunk) + 1, 1)
+        put(out, len(chunk) + 1, 1)
     position = out.size
-    _put(out, UNDEFINED, 8)
+    put(out, UNDEFINED, 8)
     if chunk is None:
-        _put(out, size, 8)
+        put(out, size, 8)
     else:
         for n in chunk:
-            _put(out, n, 4)
-        _put(out, size, 4)
+            put(out, n, 4)
+        put(out, size, 4)
     _end_message(file, start)
     return position
 
@@ -320,22 +190,22 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
     cdef bytes body
     for number, flags, body in <list> each[2]:
         message = _begin_message(file, number, flags, 0)
-        _text(out, body)
+        put_text(out, body)
         _end_message(file, message)
     if children is not None:
         _put_links(file, objects, children)
     elif each[5] is not None:
         address = _put_layout(file, _record(each[5], 3))
     message = _begin_message(file, ATTRIBUTE_INFO, 4, 0)
-    _put(out, ATTRIBUTES_BY_ORDER << 8, 2)
-    _put(out, len(attributes) + (len(scales) > 0) + (len(users) > 0), 2)
+    put(out, ATTRIBUTES_BY_ORDER << 8, 2)
+    put(out, len(attributes) + (len(scales) > 0) + (len(users) > 0), 2)
     for _ in range(3):
-        _put(out, UNDEFINED, 8)
+        put(out, UNDEFINED, 8)
     _end_message(file, message)
     for item in attributes:
         attribute = _record(item, 4)
         message = _begin_attribute(file, order, attribute[0], attribute[1], attribute[2])
-        _put_values(file, attribute[3])
+        put_values(file, attribute[3])
         _end_message(file, message)
         order += 1
     if scales:
@@ -354,7 +224,7 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
 
 
 cdef int _align(File* file) except -1:
-    return _zeros(&file.out, -file.out.size & (ALIGNMENT - 1))
+    return put_zeros(&file.out, -file.out.size & (ALIGNMENT - 1))
 
 
 cdef int _put_chunks(File* file, int64_t address, tuple chunk, uint64_t item_size, list chunks, int half) except -1:
@@ -367,26 +237,26 @@ cdef int _put_chunks(File* file, int64_t address, tuple chunk, uint64_t item_siz
     cdef uint64_t offset
     _align(file)
     node = out.size
-    _store(out.data + address, node, 8)
+    store(out.data + address, node, 8)
     put_bytes(out, b"TREE\1\0", 6)
-    _put(out, n, 2)
-    _put(out, UNDEFINED, 8)
-    _put(out, UNDEFINED, 8)
+    put(out, n, 2)
+    put(out, UNDEFINED, 8)
+    put(out, UNDEFINED, 8)
     entry = out.size
-    _zeros(out, 2 * half * (key + 8) + key)
+    put_zeros(out, 2 * half * (key + 8) + key)
     for offsets, values in chunks:
         _align(file)
-        _store(out.data + entry + key, out.size, 8)
-        size = _put_values(file, values)
-        _store(out.data + entry, size, 4)
+        store(out.data + entry + key, out.size, 8)
+        size = put_values(file, values)
+        store(out.data + entry, size, 4)
         for i in range(rank):
             offset = offsets[i]
-            _store(out.data + entry + 8 + 8 * i, offset, 8)
+            store(out.data + entry + 8 + 8 * i, offset, 8)
         entry += key + 8
     for i in range(rank):  # the last key is past the last chunk
         offset = offsets[i]
-        _store(out.data + entry + 8 + 8 * i, offset + <uint64_t> chunk[i], 8)
-    _store(out.data + entry + 8 + 8 * rank, item_size, 8)
+        store(out.data + entry + 8 + 8 * i, offset + <uint64_t> chunk[i], 8)
+    store(out.data + entry + 8 + 8 * rank, item_size, 8)
     return 0
 
 
@@ -399,8 +269,8 @@ cdef int _put_storage(File* file, int64_t address, tuple storage, int half) exce
     if values is None:
         return 0
     _align(file)
-    _store(file.out.data + address, file.out.size, 8)
-    _put_values(file, values)
+    store(file.out.data + address, file.out.size, 8)
+    put_values(file, values)
     return 0
 
 
@@ -413,11 +283,11 @@ cdef int _resolve(File* file, const int64_t* addresses) except -1:
     cdef const int64_t* positions
     cdef Py_ssize_t i
     cdef int64_t start
-    _close_collection(file)
+    close_collection(file)
     positions = <const int64_t*> file.heap_to_objects.data
     for i in range(file.heap_to_objects.size // 8):
         data = file.heap.data + positions[i]
-        _store(data, addresses[_load(data)], 8)
+        store(data, addresses[load(data)], 8)
     if file.heap.size:
         _align(file)
     start = file.out.size
@@ -425,31 +295,31 @@ cdef int _resolve(File* file, const int64_t* addresses) except -1:
     positions = <const int64_t*> file.to_heap.data
     for i in range(file.to_heap.size // 8):
         data = file.out.data + positions[i]
-        _store(data, start + _load(data), 8)
+        store(data, start + load(data), 8)
     positions = <const int64_t*> file.to_objects.data
     for i in range(file.to_objects.size // 8):
         data = file.out.data + positions[i]
-        _store(data, addresses[_load(data)], 8)
+        store(data, addresses[load(data)], 8)
     return 0
 
 
 cdef int _put_superblock(File* file, int64_t extension, int64_t root) except -1:
     cdef uint8_t* data = file.out.data
     memcpy(data, b"\x89HDF\r\n\x1a\n\2\x08\x08\0", 12)
-    _store(data + 12, 0, 8)
-    _store(data + 20, extension if extension else UNDEFINED, 8)
-    _store(data + 28, file.out.size, 8)
-    _store(data + 36, root, 8)
-    _note(&file.blocks, 0)
-    return _note(&file.blocks, SUPERBLOCK_SIZE - 4)
+    store(data + 12, 0, 8)
+    store(data + 20, extension if extension else UNDEFINED, 8)
+    store(data + 28, file.out.size, 8)
+    store(data + 36, root, 8)
+    note(&file.blocks, 0)
+    return note(&file.blocks, SUPERBLOCK_SIZE - 4)
 
 
 cdef int64_t _put_extension(File* file, int half) except -1:
     """Append what says how many chunks a node of a B-tree lists; return its position."""
     cdef int64_t start = _begin_header(file)
     cdef int64_t message = _begin_message(file, TREE_SIZES, 0, 0)
-    _put(&file.out, 0, 1)
-    _put(&file.out, half, 2)
+    put(&file.out, 0, 1)
+    put(&file.out, half, 2)
     put_bytes(&file.out, b"\x10\0\4\0", 4)  # of groups: as usual
     _end_message(file, message)
     _end_header(file, start)
@@ -483,6 +353,7 @@ def compose(list objects not None, int half):
     cdef tuple each
     cdef Py_ssize_t number, axis, i
     cdef const int64_t* blocks
+    cdef uint64_t checksum
     if not 0 < half <= MAX_MESSAGE // 2:
         raise ValueError(f"half: found {half}, expected 1 to {MAX_MESSAGE // 2}")
     for number, item in enumerate(records):
@@ -505,12 +376,12 @@ def compose(list objects not None, int half):
     memset(&addresses, 0, sizeof(addresses))
     file.collection = -1
     try:
-        _zeros(&file.out, SUPERBLOCK_SIZE)
+        put_zeros(&file.out, SUPERBLOCK_SIZE)
         if half != USUAL_TREE:
             extension = _put_extension(&file, half)
         for number, item in enumerate(records):
             each = <tuple> item
-            _note(&addresses, file.out.size)
+            note(&addresses, file.out.size)
             position = _put_object(&file, records, each, children[number], users[number])
             if position:
                 places.append((position, <tuple> each[5]))
@@ -520,8 +391,9 @@ def compose(list objects not None, int half):
         _put_superblock(&file, extension, (<const int64_t*> addresses.data)[0])
         blocks = <const int64_t*> file.blocks.data
         for i in range(file.blocks.size // 16):
-            _store(file.out.data + blocks[2 * i + 1],
-                   lookup3(file.out.data + blocks[2 * i], blocks[2 * i + 1] - blocks[2 * i], -1), 4)
+            position = blocks[2 * i + 1]
+            checksum = lookup3(file.out.data + blocks[2 * i], position - blocks[2 * i], -1)
+            store(file.out.data + position, checksum, 4)
         return PyBytes_FromStringAndSize(<const char*> file.out.data, file.out.size)
     finally:
         PyMem_RawFree(file.out.data)

@@ -1,7 +1,7 @@
 """The definitions of a netCDF-4 file and its values → the bytes of a small file, without a library.
 
 The HDF5 objects are those that the library makes (`libhdf5/hdf5file.c` and `nc4hdf.c` of netCDF-C), see `description`.
-What they do not cover is `Unusual`: the library then writes the whole file.
+The library writes the whole file if something is `NotCovered`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._version import __version__
-from ....errors import Unusual
 from ....hdf5.composing import (
     COMMITTED,
     CONSTANT,
@@ -28,6 +27,7 @@ from ....hdf5.composing import (
     NewAttribute,
     NewObject,
     NewStorage,
+    NotCovered,
     compose_file,
     enum_type,
     fill_message,
@@ -47,8 +47,8 @@ CHUNK_SIZE = 4096
 """Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
 LEVEL = 4
 """Level of zlib if none is given, as of netCDF4."""
-STRING_SIZE = 16
-"""Bytes of a reference to a string."""
+STRING_SIZE, POINTER_SIZE = 16, 8
+"""Bytes of a reference to a string: in the file, and where the library chooses chunks."""
 PROPERTIES = f"version=2,ds_format={__version__}".encode()
 """The program that wrote a file, in the form of netCDF-C."""
 PURE_TYPE = np.dtype(">f4")
@@ -73,15 +73,16 @@ class NewVariable:
     name: str
     """With its groups."""
     dtype: np.dtype[Any] | None
-    """Of numbers in native byte order, or of characters; None: strings."""
+    """Numbers in native byte order, or characters; None: strings."""
     dims: tuple[str, ...]
     attributes: Mapping[str, EncodedAttribute]
     options: Mapping[str, Any]
     """Keywords of `createVariable` of the netCDF4 library."""
-    values: NDArray[Any]
-    """All values, in the shape of the dimensions. Strings are objects of the class `bytes`."""
+    values: NDArray[Any] | None
+    """All values, in the shape of the dimensions. Strings are objects of the class `bytes`. None: they are not
+    written."""
     members: dict[str, int] | None = None
-    """Of its enum type."""
+    """The members of its enum type."""
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ def compose(file: NewFile) -> bytes:
 
     Raises
     ------
-    Unusual
+    NotCovered
         If the library must write it: with the reason.
     """
     root = [_text("_NCProperties", PROPERTIES)]
@@ -128,8 +129,8 @@ def compose(file: NewFile) -> bytes:
     for i, variable in enumerate(file.variables, len(objects)):
         if variable.name in own:
             scales[variable.name] = i
-    unlimited = {each.name for each in file.dimensions if each.is_unlimited}
-    objects += [_variable(each, numbers, scales, unlimited, places) for each in file.variables]
+    dimensions = {each.name: each for each in file.dimensions}
+    objects += [_variable(each, dimensions, numbers, scales, places) for each in file.variables]
     return compose_file(objects)
 
 
@@ -199,18 +200,23 @@ def _pure_dimension(dimension: NewDimension, number: int, places: Mapping[str, i
 
 def _variable(
     variable: NewVariable,
+    dimensions: Mapping[str, NewDimension],
     numbers: Mapping[str, int],
     scales: Mapping[str, int],
-    unlimited: set[str],
     places: Mapping[str, int],
 ) -> NewObject:
-    name, dims, shape = variable.name, variable.dims, variable.values.shape
+    name, dims, values = variable.name, variable.dims, variable.values
+    is_unlimited = tuple([dimensions[dim].is_unlimited for dim in dims])
+    if values is None:
+        shape = tuple([0 if dimensions[dim].is_unlimited else dimensions[dim].size for dim in dims])
+    else:
+        shape = values.shape
     is_scale = dims[:1] == (name,)
     dtype = _stored_type(variable)
     item_size = STRING_SIZE if dtype is None else dtype.itemsize
-    is_unlimited = tuple([dim in unlimited for dim in dims])
     filters = _filters(variable)
-    chunk = _chunk(variable.options.get("chunksizes"), shape, is_unlimited, item_size, filters is not None)
+    known_size = POINTER_SIZE if dtype is None else item_size
+    chunk = _chunk(variable.options.get("chunksizes"), shape, is_unlimited, known_size, filters is not None)
     type_ = _type_body(variable, dtype)
     fill = None if dtype is None else _fill(variable, dtype)
     is_written = variable.options.get("fill_value") is not False
@@ -236,16 +242,17 @@ def _variable(
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
     attributes += _attributes(variable.attributes)
-    if variable.members is not None and variable.options.get("fill_value") not in (None, False):
+    if variable.members is not None and fill is not None:
         attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), type_, space((1,)), fill))
-    values: Any = variable.values
-    if dtype is not None:
-        values = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
+    content: Any = values
+    if values is not None and dtype is not None:
+        content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
     if chunk is not None:
         empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
-        storage = NewStorage(chunk, item_size, stored_chunks(values, chunk, steps, empty))
+        storage = NewStorage(chunk, item_size, [] if values is None else stored_chunks(content, chunk, steps, empty))
     else:
-        storage = NewStorage(None, item_size * values.size, values.ravel().tolist() if dtype is None else values)
+        content = values.ravel().tolist() if values is not None and dtype is None else content
+        storage = NewStorage(None, item_size * math.prod(shape), content)
     return _new(name, places, messages, attributes, () if is_scale else tuple([scales[dim] for dim in dims]), storage)
 
 
@@ -286,7 +293,7 @@ def _filters(variable: NewVariable) -> Filters | None:
         return None
     compression = options.get("compression")
     if compression not in (None, "zlib"):
-        raise Unusual(f"compression {compression}")
+        raise NotCovered(f"compression {compression}")
     level = int(options.get("complevel", LEVEL)) if compression else 0
     is_shuffled = bool(compression and options.get("shuffle", True))
     found = Filters(level or None, is_shuffled, bool(options.get("fletcher32")))
@@ -310,5 +317,5 @@ def _chunk(
     else:
         return None
     if math.prod(chunk) * item_size > MAX_SIZE:
-        raise Unusual("large chunks")
+        raise NotCovered("large chunks")
     return chunk
