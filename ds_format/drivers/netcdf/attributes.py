@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
-from .calls import Group, Variable
 from .format import CODES
+
+if TYPE_CHECKING:
+    from .calls import Group, Variable
 
 INT32 = np.iinfo(np.int32)
 INT64 = np.iinfo(np.int64)

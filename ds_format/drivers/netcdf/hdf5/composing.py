@@ -185,7 +185,7 @@ def _pure_dimension(dimension: NewDimension, number: int, places: Mapping[str, i
     shape = (0 if is_unlimited else dimension.size,)
     attributes = [
         _ended("CLASS", SCALE_CLASS),
-        _ended("NAME", f"{PURE_DIMENSION}{dimension.size:10d}"),
+        _ended("NAME", f"{PURE_DIMENSION}{shape[0]:10d}"),
         _integer("_Netcdf4Dimid", number),
     ]
     messages = [

@@ -200,7 +200,7 @@ def test_hidefix(tmp_path: Path) -> None:
     data = sample()
     ds.write(path, {name: data[name] for name in ("t", "deflated", "shuffled", ".")})  # it lacks Fletcher-32
     index = hidefix.Index(str(path))
-    assert {name: list(index[name].shape) for name in ("t", "deflated", "shuffled")} == {
+    assert {name: list(index[name].shape()) for name in ("t", "deflated", "shuffled")} == {
         "t": [4],
         "deflated": [4, 3],
         "shuffled": [3],

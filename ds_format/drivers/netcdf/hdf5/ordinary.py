@@ -1,0 +1,240 @@
+"""Ordinary datasets → the definitions and values of a small netCDF-4 file, in one pass.
+
+They are the same as those that `definition.Definer` and `writers` make step by step, which take ten times as long. All
+that they would warn of, refuse, or have to search for is left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable
+from ....model.settings import NETCDF
+from ...library.catalog import BOOL_ATTRIBUTE
+from ..attributes import EncodedAttribute, encode
+from ..format import (
+    BOOL_CODE,
+    CDF5_CODES,
+    DEFAULT_FORMAT,
+    ENCODING_ATTRIBUTE,
+    MARKER,
+    MAX_NAME_SIZE,
+    POSSIBLE,
+    RESERVED,
+    creation_options,
+)
+from .composing import CHARACTER, MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
+
+DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
+"""Properties that follow from the data."""
+STORAGE = frozenset({"packed", "compression", "level", "shuffle", "fletcher32", "chunks", "endian"})
+"""Settings of a variable of numbers that need nothing but `creation_options`."""
+UNUSUAL = frozenset({MARKER, ENCODING_ATTRIBUTE, BOOL_ATTRIBUTE[0], "missing_value", *RESERVED})
+"""Names of attributes that mean something for how a variable is stored."""
+BOOL = np.dtype(BOOL_CODE)
+NUMBERS = {np.dtype(code): np.dtype(code) for code in CDF5_CODES} | {np.dtype(np.bool_): BOOL}
+"""Types in memory → types in the file."""
+IS_BOOL = EncodedAttribute("text", BOOL_ATTRIBUTE[1].encode())
+SMALL = 2
+"""Bytes of numbers all of whose values may well occur."""
+
+
+class _Other(Exception):
+    """Something that is not ordinary."""
+
+
+def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> NewFile | None:
+    """Return the file of a dataset; None if it is not ordinary.
+
+    Parameters
+    ----------
+    arrays : dict
+        Key → ndarray or MaskedArray; None for a variable without data, which is not ordinary.
+    meta : Metadata
+    """
+    try:
+        return _described(arrays, meta)
+    except _Other:
+        return None
+
+
+def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> NewFile:
+    of_file = meta.get(".", {})
+    unlimited = _unlimited(of_file)
+    new = NewFile(is_classic=False, attributes={"": _attributes(of_file, None)})
+    sizes: dict[str, int] = {}
+    total = 0
+    for name, array in arrays.items():
+        entry = meta.get(name, {})
+        if not _is_name(name) or array is None or not array.size:
+            raise _Other
+        total += array.size * (STRING_SIZE if array.dtype.hasobject else array.itemsize)
+        dims = entry.get(".dims")
+        names = tuple([f"{name}_{i}" for i in range(1, array.ndim + 1)] if dims is None or not dims else dims)
+        if len(names) != array.ndim:
+            raise _Other
+        for dim, n in zip(names, array.shape, strict=True):
+            if sizes.setdefault(dim, n) != n or not _is_name(dim):
+                raise _Other
+        new.variables.append(_variable(name, array, entry, names, unlimited))
+    if total > MAX_SIZE or not unlimited.issubset(sizes):
+        raise _Other
+    new.dimensions = [NewDimension(name, n, name in unlimited) for name, n in sizes.items()]
+    _add_characters(new, {*arrays, *sizes})
+    return new
+
+
+def _unlimited(entry: Mapping[str, Any]) -> set[str]:
+    record = entry.get(NETCDF)
+    if record is None:
+        return set()
+    if type(record) is not dict or record.keys() - {"unlimited", "format"}:
+        raise _Other
+    names = record.get("unlimited", [])
+    if record.get("format", DEFAULT_FORMAT) != DEFAULT_FORMAT or type(names) is not list:
+        raise _Other
+    try:
+        return set(names)
+    except TypeError:
+        raise _Other from None
+
+
+@lru_cache(4096)
+def _is_name(name: Any) -> bool:
+    """Return whether NetCDF can hold a name, without looking at characters beyond ASCII, groups, and escapes."""
+    if type(name) is not str or not name.isascii() or len(name) > MAX_NAME_SIZE or name in RESERVED:
+        return False
+    return POSSIBLE.fullmatch(name) is not None
+
+
+def _add_characters(new: NewFile, taken: set[str]) -> None:
+    """Give text a dimension for its characters."""
+    known: set[str] = set()
+    for variable in new.variables:
+        if variable.dtype is CHARACTER and variable.values is not None:
+            size = variable.values.shape[-1]
+            name = f"string{size}"
+            if name in taken:
+                raise _Other
+            if name not in known:
+                known.add(name)
+                new.dimensions.append(NewDimension(name, size, False))
+            variable.dims = (*variable.dims, name)
+
+
+# --- attributes ---
+
+
+def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> dict[str, EncodedAttribute]:
+    """Return the attributes of a variable of numbers, or of anything else (`dtype` is None)."""
+    found = {}
+    for name, value in entry.items():
+        if name[:1] == ".":
+            if name not in DERIVED and name != ".dims" and name != NETCDF:
+                raise _Other
+            continue
+        if type(value) is str:
+            found[name] = _text(name, value)
+            continue
+        if not _is_name(name) or name in UNUSUAL:
+            raise _Other
+        if name in VALUE_ATTRIBUTES and dtype is not None and not isinstance(value, (np.generic, np.ndarray)):
+            value = in_type_of_variable(value, dtype)
+        encoded = encode(value, DEFAULT_FORMAT) if type(value) is not bool else None
+        if encoded is None or encoded.note or encoded.form == "json":
+            raise _Other
+        found[name] = encoded
+    return found
+
+
+@lru_cache(4096)
+def _text(name: str, value: str) -> EncodedAttribute:
+    """Return a text. Those of all files of an archive are encoded once."""
+    if not _is_name(name) or name in UNUSUAL or value[-1:] == "\0":
+        raise _Other
+    try:
+        return EncodedAttribute("text", value.encode())
+    except UnicodeEncodeError:
+        raise _Other from None
+
+
+# --- variables ---
+
+
+def _variable(
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], unlimited: set[str]
+) -> NewVariable:
+    stored = NUMBERS.get(array.dtype)
+    record = entry.get(NETCDF)
+    options: dict[str, Any] = {}
+    if record is not None:
+        if stored is None or type(record) is not dict or not STORAGE.issuperset(record):
+            raise _Other
+        if len(record) > ("packed" in record):
+            free = tuple([dim in unlimited for dim in dims])
+            options = creation_options(record, array.shape, free, DEFAULT_FORMAT)
+            if options.get("compression", "zlib") != "zlib":
+                raise _Other
+    if stored is None:
+        return _text_variable(name, array, entry, dims)
+    attributes = _attributes(entry, stored)
+    fill = attributes.get(FILL_ATTRIBUTE)
+    values = np.ma.getdata(array)
+    mask = np.ma.getmask(array)
+    has_missing = mask is not np.ma.nomask and mask.any()
+    if stored is BOOL and array.dtype.kind == "b":
+        if fill is not None or has_missing:
+            raise _Other
+        attributes[BOOL_ATTRIBUTE[0]] = IS_BOOL
+    elif fill is not None or has_missing:
+        if fill is None:
+            if stored.itemsize <= SMALL:
+                raise _Other
+            fill = EncodedAttribute("number", default_fill(stored))
+            attributes = {FILL_ATTRIBUTE: fill, **attributes}
+        values = _marked(values, mask, has_missing, fill.value, entry.get(FILL_ATTRIBUTE, fill.value), stored)
+    if fill is None:
+        options["fill_value"] = False
+    return NewVariable(name, stored, dims, attributes, options, values.astype(stored, copy=False))
+
+
+def _marked(
+    values: NDArray[Any], mask: Any, has_missing: Any, fill: Any, given: Any, stored: np.dtype[Any]
+) -> NDArray[Any]:
+    """Return values with missing ones marked."""
+    if not isinstance(given, np.generic) or given.dtype != stored or fill != fill or np.ndim(fill):
+        raise _Other  # another type, several values, or NaN
+    hits = values == fill
+    if (hits & ~mask if has_missing else hits).any():
+        raise _Other
+    return np.where(mask, fill, values) if has_missing else values
+
+
+def _text_variable(name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...]) -> NewVariable:
+    attributes = _attributes(entry, None)
+    mask = np.ma.getmask(array)
+    if not array.dtype.hasobject or FILL_ATTRIBUTE in attributes or (mask is not np.ma.nomask and mask.any()):
+        raise _Other
+    values = np.ma.getdata(array)
+    texts = values.ravel().tolist()
+    kinds = set(map(type, texts))
+    if kinds == {str}:
+        try:
+            encoded = [text.encode() for text in texts]
+        except UnicodeEncodeError:
+            raise _Other from None
+        if any(b"\0" in text for text in encoded):
+            raise _Other
+        out = np.empty(len(texts), object)
+        out[:] = encoded
+        return NewVariable(name, None, dims, attributes, {}, out.reshape(values.shape))
+    if kinds != {bytes} or any(text.endswith(b"\0") for text in texts):
+        raise _Other
+    size = max(max(map(len, texts)), 1)
+    characters = np.array(texts, f"S{size}").reshape(*values.shape, 1).view(CHARACTER)
+    return NewVariable(name, CHARACTER, dims, attributes, {}, characters)
