@@ -130,6 +130,7 @@ def space(shape: tuple[int, ...], unlimited: tuple[bool, ...] = ()) -> bytes:
     return struct.pack(f"<4B{len(shape) + len(limits)}Q", 2, len(shape), bool(limits), 1, *shape, *limits)
 
 
+@lru_cache(256)
 def fill_message(fill: bytes | None, *, is_written: bool, is_chunked: bool) -> tuple[int, int, bytes]:
     """Return the fill value message.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...body import Address, path_text
 from ...body.target import write_at_once
 from ...hdf5.composing import NotCovered
 from .format import DEFAULT_FORMAT
@@ -48,5 +49,5 @@ def write(
     data = dumps(arrays, meta, **options)
     if data is None:
         return False
-    write_at_once(path, [data], atomic=atomic, durable=durable)
+    write_at_once(path if isinstance(path, Address) else path_text(path), [data], atomic=atomic, durable=durable)
     return True

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._version import __version__
+from ....codec.pipeline import ChunkFilter
 from ....hdf5.composing import (
     COMMITTED,
     CONSTANT,
@@ -43,6 +45,8 @@ from ..attributes import EncodedAttribute
 
 MAX_SIZE = 1 << 20
 """Bytes of all values of a file, and of a chunk."""
+MAX_RANK = 32
+"""Most axes of a dataset (H5S_MAX_RANK)."""
 CHUNK_SIZE = 4096
 """Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
 LEVEL = 4
@@ -54,6 +58,8 @@ PROPERTIES = f"version=2,ds_format={__version__}".encode()
 PURE_TYPE = np.dtype(">f4")
 """Type of a dimension scale that is no variable."""
 CHARACTER = np.dtype("S1")
+UNFILTERED = frozenset({"fill_value", "endian", "chunksizes"})
+"""Options that are about no filter."""
 
 
 @dataclass(slots=True)
@@ -142,13 +148,21 @@ def _new(
     scales: tuple[int, ...] = (),
     storage: NewStorage | None = None,
 ) -> NewObject:
+    group, base = _link(name)
+    return NewObject(base, places[group], messages, attributes, scales, storage)
+
+
+@lru_cache(1024)
+def _link(name: str) -> tuple[str, bytes]:
+    """Return the group of an object, and the name of its link."""
     group, base = split(name)
-    return NewObject(base.encode(), places[group], messages, attributes, scales, storage)
+    return group, base.encode()
 
 
 # --- attributes ---
 
 
+@lru_cache(4096)
 def _text(name: str, value: bytes) -> NewAttribute:
     return NewAttribute(name.encode(), text_type(max(len(value), 1)), SCALAR if value else NULL, value)
 
@@ -158,13 +172,18 @@ def _ended(name: str, value: str) -> NewAttribute:
     return _text(name, value.encode() + b"\0")
 
 
+@lru_cache(256)
 def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
     array = np.array(values, "<i4")
-    return NewAttribute(name.encode(), number_type(array.dtype), space((len(values),)) if is_list else SCALAR, array)
+    shape = space((len(values),)) if is_list else SCALAR
+    return NewAttribute(name.encode(), number_type(array.dtype), shape, array.tobytes())
 
 
 def _attributes(encoded: Mapping[str, EncodedAttribute]) -> list[NewAttribute]:
-    return [_attribute(name, *value[:2]) for name, value in encoded.items()]
+    return [
+        _text(name, value.value) if value.form == "text" else _attribute(name, value.form, value.value)
+        for name, value in encoded.items()
+    ]
 
 
 def _attribute(name: str, form: str, value: Any) -> NewAttribute:
@@ -212,23 +231,13 @@ def _variable(
     else:
         shape = values.shape
     is_scale = dims[:1] == (name,)
-    dtype = _stored_type(variable)
-    item_size = STRING_SIZE if dtype is None else dtype.itemsize
-    filters = _filters(variable)
-    known_size = POINTER_SIZE if dtype is None else item_size
-    chunk = _chunk(variable.options.get("chunksizes"), shape, is_unlimited, known_size, filters is not None)
-    type_ = _type_body(variable, dtype)
+    options = variable.options
+    dtype = _stored_type(variable.dtype, options.get("endian") == "big")
     fill = None if dtype is None else _fill(variable, dtype)
-    is_written = variable.options.get("fill_value") is not False
-    messages = [
-        (DATASPACE, 0, space(shape, is_unlimited)),
-        (DATATYPE, CONSTANT, type_),
-        fill_message(fill, is_written=is_written, is_chunked=chunk is not None),
-    ]
-    steps: tuple[Any, ...] = ()
-    if filters is not None and chunk is not None:
-        steps = filters.steps(item_size)
-        messages.append(filters.message(item_size))
+    members = None if variable.members is None else tuple(variable.members.items())
+    given = options.get("chunksizes")
+    is_written = options.get("fill_value") is not False
+    layout = _layout(dtype, members, shape, is_unlimited, fill, is_written, given and tuple(given), _filters(variable))
     attributes = []
     if dims:
         attributes.append(_integer("_Netcdf4Coordinates", *[numbers[dim] for dim in dims], is_list=True))
@@ -243,31 +252,65 @@ def _variable(
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
     attributes += _attributes(variable.attributes)
     if variable.members is not None and fill is not None:
-        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), type_, space((1,)), fill))
+        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), fill))
     content: Any = values
     if values is not None and dtype is not None:
         content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
-    if chunk is not None:
-        empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
-        storage = NewStorage(chunk, item_size, [] if values is None else stored_chunks(content, chunk, steps, empty))
+    if layout.chunk is not None:
+        chunks = [] if values is None else stored_chunks(content, layout.chunk, layout.steps, layout.empty)
+        storage = NewStorage(layout.chunk, layout.item_size, chunks)
     else:
         content = values.ravel().tolist() if values is not None and dtype is None else content
-        storage = NewStorage(None, item_size * math.prod(shape), content)
-    return _new(name, places, messages, attributes, () if is_scale else tuple([scales[dim] for dim in dims]), storage)
+        storage = NewStorage(None, layout.item_size * math.prod(shape), content)
+    found = () if is_scale else tuple([scales[dim] for dim in dims])
+    return _new(name, places, layout.messages, attributes, found, storage)
 
 
-def _stored_type(variable: NewVariable) -> np.dtype[Any] | None:
-    if variable.dtype is None or variable.dtype == CHARACTER:
-        return variable.dtype
-    return variable.dtype.newbyteorder(">" if variable.options.get("endian") == "big" else "<")
+class _Layout(NamedTuple):
+    """The description of a dataset without its name and attributes. Variables of the same form share it."""
+
+    type: bytes
+    messages: list[tuple[int, int, bytes]]
+    item_size: int
+    chunk: tuple[int, ...] | None
+    steps: tuple[ChunkFilter, ...]
+    empty: Any
+    """Value beyond the edge."""
 
 
-def _type_body(variable: NewVariable, dtype: np.dtype[Any] | None) -> bytes:
-    if dtype is None:
-        return STRING
-    if variable.members is not None:
-        return enum_type(dtype, variable.members)
-    return text_type(1) if dtype == CHARACTER else number_type(dtype)
+@lru_cache(1024)
+def _layout(
+    dtype: np.dtype[Any] | None,
+    members: tuple[tuple[str, int], ...] | None,
+    shape: tuple[int, ...],
+    is_unlimited: tuple[bool, ...],
+    fill: bytes | None,
+    is_written: bool,
+    chunksizes: tuple[int, ...] | None,
+    filters: Filters | None,
+) -> _Layout:
+    item_size = STRING_SIZE if dtype is None else dtype.itemsize
+    known_size = POINTER_SIZE if dtype is None else item_size
+    chunk = _chunk(chunksizes, shape, is_unlimited, known_size, filters is not None)
+    type_ = STRING if dtype is None else text_type(1) if dtype == CHARACTER else number_type(dtype)
+    if members is not None and dtype is not None:
+        type_ = enum_type(dtype, dict(members))
+    messages = [
+        (DATASPACE, 0, space(shape, is_unlimited)),
+        (DATATYPE, CONSTANT, type_),
+        fill_message(fill, is_written=is_written, is_chunked=chunk is not None),
+    ]
+    steps: tuple[ChunkFilter, ...] = ()
+    if filters is not None and chunk is not None:
+        steps = filters.steps(item_size)
+        messages.append(filters.message(item_size))
+    empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
+    return _Layout(type_, messages, item_size, chunk, steps, empty)
+
+
+@lru_cache(64)
+def _stored_type(dtype: np.dtype[Any] | None, is_big: bool) -> np.dtype[Any] | None:
+    return dtype if dtype is None or dtype == CHARACTER else dtype.newbyteorder(">" if is_big else "<")
 
 
 def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes | None:
@@ -289,7 +332,7 @@ def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes | None:
 
 def _filters(variable: NewVariable) -> Filters | None:
     options = variable.options
-    if not variable.dims or variable.dtype is None:
+    if not variable.dims or variable.dtype is None or options.keys() <= UNFILTERED:
         return None
     compression = options.get("compression")
     if compression not in (None, "zlib"):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import UnsupportedError
 from ....model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable
 from ....model.settings import NETCDF
 from ...library.catalog import BOOL_ATTRIBUTE
@@ -28,7 +29,7 @@ from ..format import (
     RESERVED,
     creation_options,
 )
-from .composing import CHARACTER, MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
+from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
 
 DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
 """Properties that follow from the data."""
@@ -76,7 +77,7 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
         total += array.size * (STRING_SIZE if array.dtype.hasobject else array.itemsize)
         dims = entry.get(".dims")
         names = tuple([f"{name}_{i}" for i in range(1, array.ndim + 1)] if dims is None or not dims else dims)
-        if len(names) != array.ndim:
+        if len(names) != array.ndim or array.ndim >= MAX_RANK:
             raise _Other
         for dim, n in zip(names, array.shape, strict=True):
             if sizes.setdefault(dim, n) != n or not _is_name(dim):
@@ -141,15 +142,38 @@ def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> dict[s
         if type(value) is str:
             found[name] = _text(name, value)
             continue
-        if not _is_name(name) or name in UNUSUAL:
-            raise _Other
-        if name in VALUE_ATTRIBUTES and dtype is not None and not isinstance(value, (np.generic, np.ndarray)):
-            value = in_type_of_variable(value, dtype)
-        encoded = encode(value, DEFAULT_FORMAT) if type(value) is not bool else None
-        if encoded is None or encoded.note or encoded.form == "json":
-            raise _Other
-        found[name] = encoded
+        if type(value) in KEPT:
+            key = name, repr(value), dtype if name in VALUE_ATTRIBUTES else None
+            encoded = _kept.get(key)
+            if encoded is None:
+                encoded = _value(name, value, dtype)
+                if len(_kept) < MOST:
+                    _kept[key] = encoded
+            found[name] = encoded
+        else:
+            found[name] = _value(name, value, dtype)
     return found
+
+
+KEPT = (float, int, list)
+MOST = 4096
+_kept: dict[tuple[str, str, np.dtype[Any] | None], EncodedAttribute] = {}
+"""Numbers and lists that were encoded, by name and `repr`; at most `MOST`."""
+
+
+def _value(name: str, value: Any, dtype: np.dtype[Any] | None) -> EncodedAttribute:
+    """Return an attribute that is not text."""
+    if not _is_name(name) or name in UNUSUAL:
+        raise _Other
+    if name in VALUE_ATTRIBUTES and dtype is not None and not isinstance(value, (np.generic, np.ndarray)):
+        value = in_type_of_variable(value, dtype)
+    try:
+        encoded = encode(value, DEFAULT_FORMAT)
+    except UnsupportedError:
+        raise _Other from None
+    if encoded.note or encoded.form == "json":
+        raise _Other
+    return encoded
 
 
 @lru_cache(4096)
@@ -184,9 +208,10 @@ def _variable(
         return _text_variable(name, array, entry, dims)
     attributes = _attributes(entry, stored)
     fill = attributes.get(FILL_ATTRIBUTE)
-    values = np.ma.getdata(array)
-    mask = np.ma.getmask(array)
-    has_missing = mask is not np.ma.nomask and mask.any()
+    values, mask, has_missing = array, np.ma.nomask, False
+    if type(array) is not np.ndarray:
+        values, mask = np.ma.getdata(array), np.ma.getmask(array)
+        has_missing = mask is not np.ma.nomask and bool(mask.any())
     if stored is BOOL and array.dtype.kind == "b":
         if fill is not None or has_missing:
             raise _Other
@@ -204,7 +229,7 @@ def _variable(
 
 
 def _marked(
-    values: NDArray[Any], mask: Any, has_missing: Any, fill: Any, given: Any, stored: np.dtype[Any]
+    values: NDArray[Any], mask: Any, has_missing: bool, fill: Any, given: Any, stored: np.dtype[Any]
 ) -> NDArray[Any]:
     """Return values with missing ones marked."""
     if not isinstance(given, np.generic) or given.dtype != stored or fill != fill or np.ndim(fill):

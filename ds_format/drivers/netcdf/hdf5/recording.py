@@ -21,7 +21,7 @@ from ..attributes import EncodedAttribute, write_attributes
 from ..calls import Group, Variable, raw
 from ..definition import DefinedVariable, NetCDFPlan, char_dimension
 from ..writers import VariableWriter, write_slab
-from .composing import MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
+from .composing import MAX_RANK, MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
 
 
 def is_small(plan: NetCDFPlan, format: str, compressions: set[str]) -> bool:
@@ -38,7 +38,8 @@ def is_small(plan: NetCDFPlan, format: str, compressions: set[str]) -> bool:
         return False
     variables = plan.variables.values()
     found = {each.record.get("compression") for each in variables} | compressions
-    return found <= {None, "zlib"} and sum(map(_size, variables)) <= MAX_SIZE
+    ranks = [len(each.shape or ()) for each in variables]
+    return found <= {None, "zlib"} and max(ranks, default=0) < MAX_RANK and sum(map(_size, variables)) <= MAX_SIZE
 
 
 def _size(variable: VariablePlan) -> int:
