@@ -1,10 +1,10 @@
-"""Attributes of NetCDF files ↔ Python and NumPy values."""
+"""Python and NumPy values → attributes of NetCDF files."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
 from .format import CODES
-
-if TYPE_CHECKING:
-    from .calls import Group, Variable
 
 INT32 = np.iinfo(np.int32)
 INT64 = np.iinfo(np.int64)
@@ -153,69 +150,3 @@ def _json(value: Any) -> EncodedAttribute:
     except (UnsupportedError, RecursionError) as error:
         raise UnsupportedError(f"a value of type {kind} is not supported by NetCDF") from error
     return EncodedAttribute("json", text, f"({kind}) is written as JSON text")
-
-
-class _RawName(str):
-    """The name of an attribute, disguised as `_FillValue`: the library returns the bytes of that one undecoded.
-
-    Any other text comes decoded with a loss, without its NULs, and the same for one string as for characters.
-    """
-
-    real: str
-
-    def __new__(cls, name: str) -> Self:
-        self = super().__new__(cls, "_FillValue")
-        self.real = name
-        return self
-
-    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
-        return self.real.encode(encoding, errors)
-
-
-def read_attribute(owner: Group | Variable, name: str) -> tuple[Any, bool]:
-    """Return the value of an attribute, and whether it is of the type string (not characters).
-
-    Returns
-    -------
-    value : NumPy scalar, (N,) ndarray, str or list of str
-        Numbers with their type. Bytes of text that are not UTF-8 are kept as `surrogateescape` does; NULs at its end
-        are padding and left out.
-    is_string : bool
-
-    Raises
-    ------
-    UnsupportedError
-        If it is of a compound, ragged or opaque type.
-    """
-    try:
-        raw = owner.getncattr(_RawName(name), encoding="latin-1")
-    except KeyError:
-        raise UnsupportedError(f'attribute "{name}": its type is not supported by ds') from None
-    if isinstance(raw, bytes):
-        return _decoded(raw.rstrip(b"\0")), False
-    if isinstance(raw, str):
-        return _decoded(raw.encode("latin-1")), True
-    if isinstance(raw, list):
-        return [_decoded(item.encode("latin-1")) for item in raw], True
-    if raw.dtype.kind not in "fiu":
-        raise UnsupportedError(f'attribute "{name}": a compound type is not supported by ds')
-    return raw, False
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def write_attributes(owner: Group | Variable, attributes: dict[str, EncodedAttribute]) -> None:
-    """Write attributes in their order."""
-    batch: dict[str, Any] = {}
-    for name, (form, value, _) in attributes.items():
-        if form == "string":
-            # with the others it would become characters
-            owner.setncatts(batch)
-            batch = {}
-            owner.setncattr_string(name, value if len(value) > 1 else value[0])
-        else:
-            batch[name] = value
-    if batch:
-        owner.setncatts(batch)

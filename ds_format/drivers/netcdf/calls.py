@@ -125,13 +125,6 @@ def append_to_file(path: str, target: str) -> Group:
         return _File(_library_path(path), "a", encoding=PATH_ENCODING)
 
 
-def raw(variable: Variable) -> Variable:
-    """Return a variable, ready to write raw values."""
-    variable.set_auto_maskandscale(False)
-    variable.set_auto_chartostring(False)
-    return variable
-
-
 def close_file(file: Group) -> None:
     """Close a file once. If this fails, the library would try again when Python drops the object, and crash."""
     try:

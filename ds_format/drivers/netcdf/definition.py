@@ -1,15 +1,15 @@
-"""The metadata of a dataset → a plan of a NetCDF file, and variables defined in it.
+"""The metadata of a dataset → a plan of a NetCDF file, and the records of what it defines.
 
 First a plan is made: groups, dimensions, variables, the format. If the metadata are not enough to define a variable,
 all of its values are searched for the type, the length of the longest string, and a string or number that no present
-value has, to mark missing ones.
+value has, to mark missing ones. Nothing here needs a library.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,8 +33,7 @@ from ..library.plan import (
     plan_variables,
 )
 from ..strings import as_bytes
-from .attributes import EncodedAttribute, encode, write_attributes
-from .calls import Group, Variable, raw
+from .attributes import EncodedAttribute, encode
 from .catalog import character_fill
 from .format import (
     CODES,
@@ -49,9 +48,9 @@ from .format import (
     creation_options,
     file_dtype,
     file_kind,
-    is_available,
     warn,
 )
+from .records import DimensionRecord, EnumRecord, FileRecords, VariableRecord
 
 
 def storable(item: Any, encoding: str = "utf-8", *, inner_nul: bool = True) -> bytes:
@@ -281,7 +280,7 @@ class DefinedVariable:
     """A variable of the file being written."""
 
     plan: VariablePlan
-    variable: Variable
+    record: VariableRecord
     type: str
     kind: Kind
     length: int | None
@@ -294,32 +293,40 @@ class DefinedVariable:
 
 
 class Definer:
-    """Defines the variables of one file.
+    """Decides how a file is defined.
 
     Parameters
     ----------
-    file : netCDF4.Dataset
+    plan : NetCDFPlan
+    format : str
     path : str
         The final name, for messages.
-    format : str
-    taken : iterable of str
+
+    Attributes
+    ----------
+    records : FileRecords
+        The definitions so far.
+    taken : set of str
         Names of variables and of their dimensions. Characters along one of them would not be joined.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no way to write an attribute of a group; the message names it.
     """
 
-    def __init__(self, file: Group, path: str, format: str, taken: Iterable[str] = ()):
-        self.file = file
+    def __init__(self, plan: NetCDFPlan, format: str, path: str):
         self.path = path
         self.format = format
-        self._taken = {*taken}
-
-    def group(self, name: str) -> Group:
-        """Return a group that exists."""
-        return self.file[name] if name else self.file
-
-    def find(self, name: str) -> Variable:
-        """Return a variable that exists, ready to write raw values."""
-        group, base = split(name)
-        return raw(self.group(group).variables[base])
+        self.taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
+        dimensions = {name: DimensionRecord(name, n, name in plan.unlimited) for name, n in plan.dimensions.items()}
+        self.records = FileRecords(format, plan.groups, dimensions)
+        for record in plan.enums:
+            self._enum_type(record)
+        for group, values in plan.attributes.items():
+            prefix = f"{group}/" if group else ""
+            strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
+            self.records.attributes[group] = self.attributes(values, strings, {}, None, prefix)
 
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
@@ -351,8 +358,17 @@ class Definer:
             encoded[MARKER] = EncodedAttribute("text", json.dumps(marker).encode())
         return encoded
 
-    def define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
-        """Define a variable of which all is known."""
+    def define(self, plan: VariablePlan, facts: Facts, is_available: Callable[[str], bool]) -> DefinedVariable:
+        """Define a variable of which all is known.
+
+        Parameters
+        ----------
+        plan : VariablePlan
+        facts : Facts
+        is_available : callable
+            Name of a compression → whether the writer knows it.
+        """
+        self._is_available = is_available
         char = setting(plan.record, "char", dict)
         kind: Kind = file_kind(facts.type, self.format)
         if char is not None and kind == "string":
@@ -370,14 +386,14 @@ class Definer:
         if plan.type is None:
             marker["type"] = "none"
         kind = file_kind(facts.type, self.format)
-        datatype: Any = {"char": "S1", "string": str}.get(kind) or file_dtype(facts.type)
+        datatype = kind if kind in ("char", "string") else file_dtype(facts.type)
         if facts.type == "unicode" and kind == "char":
             marker["type"] = "unicode"
         values = self._values(plan, kind)
         if kind in ("number", "bool"):
             values = self._fitted(plan, values, file_dtype(facts.type))
-        variable = self._create(plan, datatype, (), values, marker, {})
-        return DefinedVariable(plan, variable, facts.type, kind, None, [], False, None)
+        record = self._record(plan, datatype, (), values, marker, {})
+        return DefinedVariable(plan, record, facts.type, kind, None, [], False, None)
 
     def _define_strings(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
         dims: tuple[str, ...] = plan.dims
@@ -397,10 +413,10 @@ class Definer:
         elif kind == "char" and facts.type == "str":
             fill = character_fill(values)
         options = self._options(plan, dims, 1 if kind == "char" else 0)
-        variable = self._create(plan, "S1" if kind == "char" else str, dims, values, marker, options)
+        record = self._record(plan, "char" if kind == "char" else "string", dims, values, marker, options)
         marks: missing.Sentinels = [] if fill is None else [np.bytes_(fill)]
         mark = (facts.mark if fill is None else fill) if facts.has_missing else None
-        return DefinedVariable(plan, variable, facts.type, kind, length, marks, False, mark)
+        return DefinedVariable(plan, record, facts.type, kind, length, marks, False, mark)
 
     def _define_numbers(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
         dtype = file_dtype(facts.type)
@@ -422,14 +438,14 @@ class Definer:
         has_fill = missing.FILL_ATTRIBUTE in values
         if enum is None and (recorded == "none" if has_fill else not (is_filled or is_unused)):
             options["fill_value"] = False
-        variable = self._create(plan, enum or stored, plan.dims, values, {}, options)
+        record = self._record(plan, stored, plan.dims, values, {}, options, enum)
         # classic files do not say that they are not pre-filled
         is_filled = enum is None and (is_filled or is_unused or self.format.startswith("NETCDF3"))
         sentinels = missing.sentinels(values, dtype, is_filled)
         if "mark" in plan.record:
             mark = missing.fitting(plan.record["mark"], dtype)
             sentinels.sort(key=lambda sentinel: not any(missing.is_value(np.asarray(sentinel), one) for one in mark))
-        return DefinedVariable(plan, variable, facts.type, kind, None, sentinels, is_own_fill, None)
+        return DefinedVariable(plan, record, facts.type, kind, None, sentinels, is_own_fill, None)
 
     def _values(self, plan: VariablePlan, kind: Kind) -> dict[str, Any]:
         values = dict(plan.attributes)
@@ -465,7 +481,7 @@ class Definer:
                 fitted[name] = value
         return fitted
 
-    def _create(
+    def _record(
         self,
         plan: VariablePlan,
         datatype: Any,
@@ -473,13 +489,16 @@ class Definer:
         values: dict[str, Any],
         marker: dict[str, Any],
         options: dict[str, Any],
-    ) -> Variable:
+        enum: EnumRecord | None = None,
+    ) -> VariableRecord:
+        """Add the record of a variable."""
         strings = names(plan.record, "strings")
         encoded = self.attributes(values, strings, marker, plan.name)
         if (
             options.get("compression") == "szip"
             and options.get("fletcher32")
-            and _item_size(datatype) == UNREADABLE_SIZE
+            and isinstance(datatype, np.dtype)
+            and datatype.itemsize == UNREADABLE_SIZE
         ):
             warn(
                 "Fletcher-32 is left out: with szip, the library cannot read its values of 8 bytes",
@@ -489,17 +508,15 @@ class Definer:
             options = {name: value for name, value in options.items() if name != "fletcher32"}
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
-        if fill is not None and hasattr(datatype, "enum_dict"):
+        if fill is not None and enum is not None:
             del encoded[missing.FILL_ATTRIBUTE]
             options = {**options, "fill_value": fill.value}
-        group, name = split(plan.name)
-        variable = self.group(group).createVariable(name, datatype, [self._dimension(dim) for dim in dims], **options)
-        write_attributes(raw(variable), encoded)
-        return variable
+        return self.add(VariableRecord(plan.name, datatype, dims, encoded, enum, options))
 
-    def _dimension(self, name: str) -> Any:
-        group, base = split(name)
-        return self.group(group).dimensions[base]
+    def add(self, record: VariableRecord) -> VariableRecord:
+        """Add the record of a variable."""
+        self.records.variables[record.path] = record
+        return record
 
     def _options(self, plan: VariablePlan, dims: tuple[str, ...], item_size: int) -> dict[str, Any]:
         """Return the options of a variable without a compression that would fail.
@@ -512,10 +529,9 @@ class Definer:
         item_size : int
             Bytes of a value; 0 for strings of any length.
         """
-        found = [self._dimension(dim) for dim in dims]
-        shape = tuple(int(dimension.size) for dimension in found)
-        # an unlimited dimension has no size before it is written
-        unlimited = tuple(d.isunlimited() for d in found)
+        found = [self.records.dimensions[dim] for dim in dims]
+        shape = tuple(dimension.size for dimension in found)
+        unlimited = tuple(dimension.is_unlimited for dimension in found)
         options = creation_options(plan.record, shape, unlimited, self.format)
         if not item_size:
             # the library compresses references to strings at most, and not everywhere
@@ -523,7 +539,7 @@ class Definer:
         compression = options.get("compression", "")
         size = chunk_size(options.get("chunksizes"), shape, unlimited, item_size)
         reason = None
-        if compression and not is_available(self.file, compression):
+        if compression and not self._is_available(compression):
             reason = "is not available in this netCDF library"
         elif compression.startswith("blosc") and size < BLOSC_MIN_SIZE:
             reason = f"needs chunks of at least {BLOSC_MIN_SIZE} bytes, found {size}"
@@ -533,36 +549,47 @@ class Definer:
         return options
 
     def _char_dimension(self, plan: VariablePlan, facts: Facts) -> tuple[str, int]:
-        """Return name and size of a dimension of characters; define it if need be."""
+        """Return name and size of a dimension of characters, which is added if need be."""
+        dimensions = self.records.dimensions
         recorded = char_dimension(plan)
         if recorded is not None and recorded[1] >= facts.length:
-            group, base = split(recorded[0])
-            known = self.group(group).dimensions.get(base)
-            if known is not None and (known.size == recorded[1] or known.isunlimited()):
+            known = dimensions.get(recorded[0])
+            if known is not None and (known.size == recorded[1] or known.is_unlimited):
                 return recorded
         size = max(facts.length, 1)
         name = base = f"string{size}"
         attempt = 1
-        while name in self._taken or (
-            name in self.file.dimensions
-            and (self.file.dimensions[name].isunlimited() or self.file.dimensions[name].size != size)
+        while name in self.taken or (
+            name in dimensions and (dimensions[name].is_unlimited or dimensions[name].size != size)
         ):
             name = f"{base}_{attempt}"
             attempt += 1
-        if name not in self.file.dimensions:
-            self.file.createDimension(name, size)
+        dimensions.setdefault(name, DimensionRecord(name, size))
         return name, size
 
-    def _enum(self, plan: VariablePlan, dtype: np.dtype[Any]) -> Any:
+    def _enum(self, plan: VariablePlan, dtype: np.dtype[Any]) -> EnumRecord | None:
         """Return the enum type of a variable, or None."""
         record = setting(plan.record, "enum", dict)
         if record is None:
             return None
-        enum = define_enum(self, record)
+        enum = self._enum_type(record)
         if enum is None or enum.dtype != dtype:
             warn("left out: its enum type, which does not match the type of its values", self.path, plan.name)
             return None
         return enum
+
+    def _enum_type(self, record: Any) -> EnumRecord | None:
+        """Return the enum type of a setting, which is added if need be; None if it is damaged."""
+        name = setting(record, "name", str)
+        members = setting(record, "members", dict)
+        base = setting(record, "type", str)
+        if not name or not members or base is None or not all(isinstance(value, int) for value in members.values()):
+            return None
+        known = self.records.enums.get(name)
+        if known is not None:
+            return known if known.members == members else None
+        added = self.records.enums[name] = EnumRecord(name, np.dtype(base), dict(members))
+        return added
 
 
 BLOSC_MIN_SIZE = 128
@@ -570,23 +597,3 @@ BLOSC_MIN_SIZE = 128
 
 UNREADABLE_SIZE = 8
 """Bytes of values whose checksums szip loses: it encodes whole values, and the checksum is half of one (libaec 1.1)."""
-
-
-def _item_size(datatype: Any) -> int:
-    """Return the bytes of a value of a NumPy type or an enum type; 0 for text."""
-    return int(getattr(getattr(datatype, "dtype", datatype), "itemsize", 0))
-
-
-def define_enum(definer: Definer, record: Any) -> Any:
-    """Return the enum type of a record, defined if need be; None if it is damaged."""
-    name = setting(record, "name", str)
-    members = setting(record, "members", dict)
-    base = setting(record, "type", str)
-    if not name or not members or base is None or not all(isinstance(value, int) for value in members.values()):
-        return None
-    group, short = split(name)
-    owner = definer.group(group)
-    known = owner.enumtypes.get(short)
-    if known is not None:
-        return known if known.enum_dict == members else None
-    return owner.createEnumType(np.dtype(base), short, dict(members))

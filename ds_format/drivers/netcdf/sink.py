@@ -6,6 +6,8 @@ Others are written by the netCDF4 library, and by h5py what is compressed here.
 from __future__ import annotations
 
 import contextlib
+import functools
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,20 +22,19 @@ from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
-from ..library.catalog import split
 from ..library.guard import ERRORS, LOCK, Guard
 from ..library.plan import Facts, VariablePlan
 from ..library.sink import LibrarySink
 from ..sink import FileSink
 from . import direct
-from .attributes import write_attributes
+from .attributes import encode
 from .calls import append_to_file, close_file, create_file, defining, drop
+from .defining import Replay
 from .definition import (
     DefinedVariable,
     Definer,
     NetCDFPlan,
     choose_format,
-    define_enum,
     known_numbers,
     known_strings,
     plan_file,
@@ -41,8 +42,9 @@ from .definition import (
 )
 from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, is_available, warn
 from .hdf5.composing import compose
-from .hdf5.recording import RecordedFile, RecordingWriter, is_small, write_by_library
+from .hdf5.recording import RecordingWriter, is_small, write_by_library
 from .options import StorageOptions, container_name, set_rounding
+from .records import VariableRecord
 from .writers import SlabWriter, VariableWriter
 
 
@@ -102,14 +104,14 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         self._containers: dict[str, str] = {}
         """Algorithm of a rounding → name of the variable that has it."""
         self._is_direct = False
-        self._output: OutputBody | None = None
-        """The file, if no library has it."""
+        self._arrays: dict[str, NDArray[Any]] = {}
+        """Values of variables of a file that is composed."""
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._begin()
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)
-        if file is None or isinstance(file, RecordedFile):
+        if file is None or isinstance(file, OutputBody):
             return
         if self._is_direct:
             LOCK.later(lambda: _close_quietly(file))
@@ -135,29 +137,25 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
     def _create_file(self) -> Any:
         if is_small(self._plan, self._format, self._storage.compressions):
             with naming(self.path):
-                self._output = self._target.open()
-            return RecordedFile(self._format)
+                return self._target.open()
         with self._lent() as written:
             return create_file(written, self._format, self.path)
 
     def _complete(self) -> None:
-        """Write a file whose definitions and values were recorded."""
-        file, output = self._file, self._output
-        if output is None:
+        """Write a file whose definitions and values are known now."""
+        if not isinstance(self._file, OutputBody):
             return
+        records = self._definer.records
         try:
-            output.write(0, compose(file.new))
+            self._file.write(0, compose(records, self._arrays))
         except NotCovered:
             self._end()
             with self._target.lent_again() as written:
                 self._file = create_file(written, self._format, self.path)
-            write_by_library(file.new, self._file)
+            write_by_library(records, self._arrays, self._file)
 
     def _close_file(self, file: Any) -> None:
-        if self._output is not None:
-            self._output.close()
-            self._output = None
-        elif self._is_direct:
+        if self._is_direct or isinstance(file, OutputBody):
             file.close()
         else:
             close_file(file)
@@ -167,27 +165,15 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         for compression in sorted(self._storage.compressions):
             if not is_available(file, compression):
                 raise UnsupportedError(f"compression {compression} is not available in this netCDF library")
-        self._taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
-        self._definer = definer = Definer(file, self.path, self._format, self._taken)
+        self._definer = Definer(plan, self._format, self.path)
         if self._format.startswith("NETCDF3"):
             # every value is written, so that none need be pre-filled
             file.set_fill_off()
-        for group in plan.groups:
-            file.createGroup(group)
-        for name, size in plan.dimensions.items():
-            group, base = split(name)
-            is_unlimited = name in plan.unlimited
-            definer.group(group).createDimension(base, None if is_unlimited else size)
-        for record in plan.enums:
-            define_enum(definer, record)
-        for group, values in plan.attributes.items():
-            prefix = f"{group}/" if group else ""
-            strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
-            write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
+        self._replay = None if isinstance(file, OutputBody) else Replay(self._definer.records, file)
         self._undefined = {each.name: each for each in plan.variables.values()}
         self._facts = {name: super(NetCDFSink, self)._known(each) for name, each in self._undefined.items()}
         self._define_known()
-        may_be_direct = self._format.startswith("NETCDF4") and self._output is None
+        may_be_direct = self._format.startswith("NETCDF4") and self._replay is not None
         self._may_be_direct = may_be_direct and direct.is_worth([*plan.variables.values()])
 
     def _define_known(self) -> None:
@@ -195,7 +181,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
 
         A variable that is defined later moves all data already in a classic file, once for those defined together.
         """
-        with defining(self._file):
+        with self._defining():
             for name, plan in [*self._undefined.items()]:
                 facts = self._facts[name]
                 if facts is None:
@@ -203,21 +189,29 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
                 with Guard(UnsupportedError, self.path, name):
                     self._defined[name] = self._define(plan, facts)
 
+    def _defining(self) -> AbstractContextManager[None]:
+        """Return a block in which variables are defined together."""
+        return contextlib.nullcontext() if self._replay is None else defining(self._file)
+
     def _define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         del self._undefined[plan.name]
         rounding = self._storage.rounding(plan, facts.type)
         if rounding is not None:
             self._roundings[plan.name] = rounding
             set_rounding(plan, rounding, self._container(rounding))
-        return self._definer.define(plan, facts)
+        defined = self._definer.define(plan, facts, functools.partial(is_available, self._file))
+        if self._replay is not None:
+            self._replay.define()
+        return defined
 
     def _container(self, rounding: Rounding) -> str:
         """Return the name of the variable with the algorithm of a rounding, which is defined for the first one."""
         found = self._containers.get(rounding.algorithm)
         if found is None:
-            found, exists = container_name(rounding, self._plan.variables.values(), self._taken)
+            found, exists = container_name(rounding, self._plan.variables.values(), self._definer.taken)
             if not exists:
-                self._file.createVariable(found, "S1").setncatts(rounding.container())
+                attributes = {name: encode(value, self._format) for name, value in rounding.container().items()}
+                self._definer.add(VariableRecord(found, "char", attributes=attributes))
             self._containers[rounding.algorithm] = found
         return found
 
@@ -244,21 +238,20 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             self._give_to_library()
             self._facts[plan.name] = facts
             if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
-                with defining(self._file):
+                with self._defining():
                     defined = self._define(plan, facts)
             self._define_known()
             defined = defined or self._defined.pop(plan.name)
         rounding = self._roundings.get(plan.name)
-        if self._output is not None:
-            return RecordingWriter(defined, rounding)
+        if self._replay is None:
+            return RecordingWriter(defined, rounding, self._arrays)
         if self._is_direct or (self._may_be_direct and direct.gains(plan)):
             self._give_to_h5py()
             writer = direct.writer_of(self._file, defined, rounding)
             if writer is not None:
                 return writer
         self._give_to_library()
-        defined.variable = self._definer.find(plan.name)
-        return SlabWriter(defined, rounding)
+        return SlabWriter(defined, rounding, self._replay.find(plan.name))
 
     def _give_to_h5py(self) -> None:
         """Let h5py have the file, which the library closes."""
@@ -270,12 +263,12 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
 
     def _give_to_library(self) -> None:
         """Let the library have the file, which h5py closes."""
-        if self._is_direct:
+        if self._is_direct and self._replay is not None:
             self._end()
             self._is_direct = False
             with self._target.lent_again() as written:
                 self._file = append_to_file(written, self.path)
-            self._definer.file = self._file
+            self._replay.file = self._file
 
 
 def _close_quietly(file: Any) -> None:

@@ -20,10 +20,10 @@ from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, 
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, insert, read_filled
-from .attributes import read_attribute
 from .calls import Group, Lease, Variable, fit_cache, release_cache
 from .catalog import FIELDS, read_catalog
 from .classic.check import variable_ends
+from .defining import read_attribute
 from .format import NetCDFWarning, warn
 from .hdf5.auditing import audited
 

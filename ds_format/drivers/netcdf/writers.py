@@ -98,11 +98,19 @@ def write_slab(variable: Variable, slices: tuple[slice, ...], values: NDArray[An
 
 
 class SlabWriter(VariableWriter):
-    """Writes slabs by the library."""
+    """Writes slabs by the library.
 
-    def __init__(self, defined: DefinedVariable, rounding: Rounding | None):
+    Parameters
+    ----------
+    defined : DefinedVariable
+    rounding : Rounding, optional
+    variable : netCDF4.Variable
+    """
+
+    def __init__(self, defined: DefinedVariable, rounding: Rounding | None, variable: Variable):
         super().__init__(defined, rounding)
-        fit_cache(defined.variable)
+        self.variable = variable
+        fit_cache(variable)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """See `LibraryWriter.put`."""
@@ -113,10 +121,10 @@ class SlabWriter(VariableWriter):
         length = self.defined.length
         if length is not None:
             slices = (*slices, slice(0, length))
-        write_slab(self.defined.variable, slices, values)
+        write_slab(self.variable, slices, values)
 
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""
         with naming_blosc(self.plan):
-            release_cache(self.defined.variable)
+            release_cache(self.variable)
         return super().finish()

@@ -17,9 +17,9 @@ def dumps(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], **op
     """Return the bytes of a file; None if a Sink has to write it. Parameters are those of `write`."""
     if options and options != {"format": DEFAULT_FORMAT}:
         return None
-    new = describe(arrays, meta)
+    described = describe(arrays, meta)
     try:
-        return None if new is None else compose(new)
+        return None if described is None else compose(*described)
     except NotCovered:
         return None
 

@@ -254,7 +254,7 @@ def test_an_incompressible_chunk_is_named(tmp_path: Path) -> None:
 
 
 def test_without_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(netcdf.definition, "is_available", lambda file, compression: False)
+    monkeypatch.setattr(sink, "is_available", lambda file, compression: False)
     dataset = {"x": np.zeros(3), ".": {"x": {".dims": ["d"], ".netcdf": {"compression": "blosc_lz"}}}}
     with pytest.warns(ds.DsWarning, match="blosc_lz is not available in this netCDF library: written without it"):
         ds.write(tmp_path / "a.nc", dataset)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -41,7 +40,8 @@ from ....hdf5.composing import (
 from ....model.missing import FILL_ATTRIBUTE, default_fill
 from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
 from ...library.catalog import split
-from ..attributes import EncodedAttribute
+from ..format import DEFAULT_FORMAT
+from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
 MAX_SIZE = 1 << 20
 """Bytes of all values of a file, and of a chunk."""
@@ -62,53 +62,15 @@ UNFILTERED = frozenset({"fill_value", "endian", "chunksizes"})
 """Options that are about no filter."""
 
 
-@dataclass(slots=True)
-class NewDimension:
-    """A dimension."""
-
-    name: str
-    """With its groups."""
-    size: int
-    is_unlimited: bool
-
-
-@dataclass(slots=True)
-class NewVariable:
-    """A variable."""
-
-    name: str
-    """With its groups."""
-    dtype: np.dtype[Any] | None
-    """Numbers in native byte order, or characters; None: strings."""
-    dims: tuple[str, ...]
-    attributes: Mapping[str, EncodedAttribute]
-    options: Mapping[str, Any]
-    """Keywords of `createVariable` of the netCDF4 library."""
-    values: NDArray[Any] | None
-    """All values, in the shape of the dimensions. Strings are objects of the class `bytes`. None: they are not
-    written."""
-    members: dict[str, int] | None = None
-    """The members of its enum type."""
-
-
-@dataclass(slots=True)
-class NewFile:
-    """A file."""
-
-    is_classic: bool
-    """Whether it is limited to the classic model."""
-    dimensions: list[NewDimension] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    """Without the root; outer ones first."""
-    enums: list[tuple[str, np.dtype[Any], dict[str, int]]] = field(default_factory=list)
-    """Name with its groups, base type, members."""
-    attributes: dict[str, Mapping[str, EncodedAttribute]] = field(default_factory=dict)
-    """By group, `""` for the root."""
-    variables: list[NewVariable] = field(default_factory=list)
-
-
-def compose(file: NewFile) -> bytes:
+def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the bytes of a file.
+
+    Parameters
+    ----------
+    file : FileRecords
+    values : mapping
+        Path of a variable → all its values, in the shape of its dimensions; strings as objects of the class `bytes`.
+        Values that are left out are not written.
 
     Raises
     ------
@@ -116,27 +78,25 @@ def compose(file: NewFile) -> bytes:
         If the library must write it: with the reason.
     """
     root = [_text("_NCProperties", PROPERTIES)]
-    if file.is_classic:
+    if file.format != DEFAULT_FORMAT:
         root.append(_integer("_nc3_strict", 1))
     objects = [NewObject(b"", 0, [], root + _attributes(file.attributes.get("", {})))]
     places = {"": 0}
     for name in file.groups:
         places[name] = len(objects)
         objects.append(_new(name, places, [], _attributes(file.attributes.get(name, {}))))
-    for name, dtype, members in file.enums:
+    for name, dtype, members in file.enums.values():
         objects.append(_new(name, places, [(DATATYPE, COMMITTED, enum_type(dtype, members))], []))
-    numbers = {dimension.name: i for i, dimension in enumerate(file.dimensions)}
-    own = {each.name for each in file.variables if each.dims[:1] == (each.name,)}
+    numbers = {name: i for i, name in enumerate(file.dimensions)}
+    own = {name for name, each in file.variables.items() if each.dims[:1] == (name,)}
     scales: dict[str, int] = {}
-    for dimension in file.dimensions:
-        if dimension.name not in own:
-            scales[dimension.name] = len(objects)
-            objects.append(_pure_dimension(dimension, numbers[dimension.name], places))
-    for i, variable in enumerate(file.variables, len(objects)):
-        if variable.name in own:
-            scales[variable.name] = i
-    dimensions = {each.name: each for each in file.dimensions}
-    objects += [_variable(each, dimensions, numbers, scales, places) for each in file.variables]
+    for name, dimension in file.dimensions.items():
+        if name not in own:
+            scales[name] = len(objects)
+            objects.append(_pure_dimension(dimension, numbers[name], places))
+    scales.update({name: i for i, name in enumerate(file.variables, len(objects)) if name in own})
+    for name, variable in file.variables.items():
+        objects.append(_variable(variable, values.get(name), file.dimensions, numbers, scales, places))
     return compose_file(objects)
 
 
@@ -179,7 +139,7 @@ def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
     return NewAttribute(name.encode(), number_type(array.dtype), shape, array.tobytes())
 
 
-def _attributes(encoded: Mapping[str, EncodedAttribute]) -> list[NewAttribute]:
+def _attributes(encoded: Attributes) -> list[NewAttribute]:
     return [
         _text(name, value.value) if value.form == "text" else _attribute(name, value.form, value.value)
         for name, value in encoded.items()
@@ -199,7 +159,7 @@ def _attribute(name: str, form: str, value: Any) -> NewAttribute:
 # --- dimensions and variables ---
 
 
-def _pure_dimension(dimension: NewDimension, number: int, places: Mapping[str, int]) -> NewObject:
+def _pure_dimension(dimension: DimensionRecord, number: int, places: Mapping[str, int]) -> NewObject:
     is_unlimited = dimension.is_unlimited
     shape = (0 if is_unlimited else dimension.size,)
     attributes = [
@@ -214,17 +174,18 @@ def _pure_dimension(dimension: NewDimension, number: int, places: Mapping[str, i
     ]
     size = PURE_TYPE.itemsize
     storage = NewStorage((1,), size, []) if is_unlimited else NewStorage(None, size * shape[0], None)
-    return _new(dimension.name, places, messages, attributes, (), storage)
+    return _new(dimension.path, places, messages, attributes, (), storage)
 
 
 def _variable(
-    variable: NewVariable,
-    dimensions: Mapping[str, NewDimension],
+    variable: VariableRecord,
+    values: NDArray[Any] | None,
+    dimensions: Mapping[str, DimensionRecord],
     numbers: Mapping[str, int],
     scales: Mapping[str, int],
     places: Mapping[str, int],
 ) -> NewObject:
-    name, dims, values = variable.name, variable.dims, variable.values
+    name, dims = variable.path, variable.dims
     is_unlimited = tuple([dimensions[dim].is_unlimited for dim in dims])
     if values is None:
         shape = tuple([0 if dimensions[dim].is_unlimited else dimensions[dim].size for dim in dims])
@@ -232,9 +193,9 @@ def _variable(
         shape = values.shape
     is_scale = dims[:1] == (name,)
     options = variable.options
-    dtype = _stored_type(variable.dtype, options.get("endian") == "big")
+    dtype = _stored_type(variable.type)
     fill = None if dtype is None else _fill(variable, dtype)
-    members = None if variable.members is None else tuple(variable.members.items())
+    members = None if variable.enum is None else tuple(variable.enum.members.items())
     given = options.get("chunksizes")
     is_written = options.get("fill_value") is not False
     layout = _layout(dtype, members, shape, is_unlimited, fill, is_written, given and tuple(given), _filters(variable))
@@ -251,7 +212,7 @@ def _variable(
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
     attributes += _attributes(variable.attributes)
-    if variable.members is not None and fill is not None:
+    if variable.enum is not None and fill is not None:
         attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), fill))
     content: Any = values
     if values is not None and dtype is not None:
@@ -309,11 +270,14 @@ def _layout(
 
 
 @lru_cache(64)
-def _stored_type(dtype: np.dtype[Any] | None, is_big: bool) -> np.dtype[Any] | None:
-    return dtype if dtype is None or dtype == CHARACTER else dtype.newbyteorder(">" if is_big else "<")
+def _stored_type(type_: np.dtype[Any] | str) -> np.dtype[Any] | None:
+    """Return the type in the file, whose numbers are little-endian unless the record says otherwise."""
+    if isinstance(type_, str):
+        return CHARACTER if type_ == "char" else None
+    return type_ if type_.str[0] == ">" else type_.newbyteorder("<")
 
 
-def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes | None:
+def _fill(variable: VariableRecord, dtype: np.dtype[Any]) -> bytes | None:
     """Return the value of what is not written; None: there is none."""
     given = variable.options.get("fill_value")
     if given is False:
@@ -323,16 +287,16 @@ def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes | None:
     own = variable.attributes.get(FILL_ATTRIBUTE)
     if dtype == CHARACTER:
         return own.value[:1] if own is not None and own.form == "text" and own.value else b"\0"
-    if variable.members is not None:
+    if variable.enum is not None:
         return None
     if own is not None:
         return np.asarray(own.value).reshape(-1)[:1].astype(dtype).tobytes()
-    return np.asarray(default_fill(variable.dtype)).astype(dtype).tobytes()
+    return np.asarray(default_fill(dtype.newbyteorder("="))).astype(dtype).tobytes()
 
 
-def _filters(variable: NewVariable) -> Filters | None:
+def _filters(variable: VariableRecord) -> Filters | None:
     options = variable.options
-    if not variable.dims or variable.dtype is None or options.keys() <= UNFILTERED:
+    if not variable.dims or variable.type == "string" or options.keys() <= UNFILTERED:
         return None
     compression = options.get("compression")
     if compression not in (None, "zlib"):

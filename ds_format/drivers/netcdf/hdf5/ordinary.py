@@ -29,7 +29,8 @@ from ..format import (
     RESERVED,
     creation_options,
 )
-from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE, NewDimension, NewFile, NewVariable
+from ..records import DimensionRecord, FileRecords, VariableRecord
+from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
 
 DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
 """Properties that follow from the data."""
@@ -49,8 +50,12 @@ class _Other(Exception):
     """Something that is not ordinary."""
 
 
-def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> NewFile | None:
-    """Return the file of a dataset; None if it is not ordinary.
+Described = tuple[FileRecords, dict[str, NDArray[Any]]]
+"""A file and the values of its variables, for `composing.compose`."""
+
+
+def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described | None:
+    """Return the file of a dataset and its values; None if it is not ordinary.
 
     Parameters
     ----------
@@ -64,10 +69,11 @@ def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -
         return None
 
 
-def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> NewFile:
+def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described:
     of_file = meta.get(".", {})
     unlimited = _unlimited(of_file)
-    new = NewFile(is_classic=False, attributes={"": _attributes(of_file, None)})
+    records = FileRecords(DEFAULT_FORMAT, attributes={"": _attributes(of_file, None)})
+    values: dict[str, NDArray[Any]] = {}
     sizes: dict[str, int] = {}
     total = 0
     for name, array in arrays.items():
@@ -82,12 +88,17 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
         for dim, n in zip(names, array.shape, strict=True):
             if sizes.setdefault(dim, n) != n or not _is_name(dim):
                 raise _Other
-        new.variables.append(_variable(name, array, entry, names, unlimited))
+        records.variables[name], values[name] = _variable(name, array, entry, names, unlimited)
     if total > MAX_SIZE or not unlimited.issubset(sizes):
         raise _Other
-    new.dimensions = [NewDimension(name, n, name in unlimited) for name, n in sizes.items()]
-    _add_characters(new, {*arrays, *sizes})
-    return new
+    records.dimensions = {name: DimensionRecord(name, n, name in unlimited) for name, n in sizes.items()}
+    for record in records.variables.values():
+        if record.type == "char":
+            name = record.dims[-1]
+            if name in sizes or name in arrays:
+                raise _Other
+            records.dimensions[name] = DimensionRecord(name, values[record.path].shape[-1])
+    return records, values
 
 
 def _unlimited(entry: Mapping[str, Any]) -> set[str]:
@@ -111,21 +122,6 @@ def _is_name(name: Any) -> bool:
     if type(name) is not str or not name.isascii() or len(name) > MAX_NAME_SIZE or name in RESERVED:
         return False
     return POSSIBLE.fullmatch(name) is not None
-
-
-def _add_characters(new: NewFile, taken: set[str]) -> None:
-    """Give text a dimension for its characters."""
-    known: set[str] = set()
-    for variable in new.variables:
-        if variable.dtype is CHARACTER and variable.values is not None:
-            size = variable.values.shape[-1]
-            name = f"string{size}"
-            if name in taken:
-                raise _Other
-            if name not in known:
-                known.add(name)
-                new.dimensions.append(NewDimension(name, size, False))
-            variable.dims = (*variable.dims, name)
 
 
 # --- attributes ---
@@ -192,7 +188,7 @@ def _text(name: str, value: str) -> EncodedAttribute:
 
 def _variable(
     name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], unlimited: set[str]
-) -> NewVariable:
+) -> tuple[VariableRecord, NDArray[Any]]:
     stored = NUMBERS.get(array.dtype)
     record = entry.get(NETCDF)
     options: dict[str, Any] = {}
@@ -225,7 +221,10 @@ def _variable(
         values = _marked(values, mask, has_missing, fill.value, entry.get(FILL_ATTRIBUTE, fill.value), stored)
     if fill is None:
         options["fill_value"] = False
-    return NewVariable(name, stored, dims, attributes, options, values.astype(stored, copy=False))
+    values = values.astype(stored, copy=False)
+    if "endian" in options:
+        stored = stored.newbyteorder(">")
+    return VariableRecord(name, stored, dims, attributes, None, options), values
 
 
 def _marked(
@@ -240,7 +239,9 @@ def _marked(
     return np.where(mask, fill, values) if has_missing else values
 
 
-def _text_variable(name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...]) -> NewVariable:
+def _text_variable(
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...]
+) -> tuple[VariableRecord, NDArray[Any]]:
     attributes = _attributes(entry, None)
     mask = np.ma.getmask(array)
     if not array.dtype.hasobject or FILL_ATTRIBUTE in attributes or (mask is not np.ma.nomask and mask.any()):
@@ -257,9 +258,9 @@ def _text_variable(name: str, array: Any, entry: Mapping[str, Any], dims: tuple[
             raise _Other
         out = np.empty(len(texts), object)
         out[:] = encoded
-        return NewVariable(name, None, dims, attributes, {}, out.reshape(values.shape))
+        return VariableRecord(name, "string", dims, attributes), out.reshape(values.shape)
     if kinds != {bytes} or any(text.endswith(b"\0") for text in texts):
         raise _Other
     size = max(max(map(len, texts)), 1)
     characters = np.array(texts, f"S{size}").reshape(*values.shape, 1).view(CHARACTER)
-    return NewVariable(name, CHARACTER, dims, attributes, {}, characters)
+    return VariableRecord(name, "char", (*dims, f"string{size}"), attributes), characters

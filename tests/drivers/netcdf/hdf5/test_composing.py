@@ -36,8 +36,8 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     compose = composing.compose
 
-    def noted(file: Any) -> bytes:
-        data = compose(file)
+    def noted(*given: Any) -> bytes:
+        data = compose(*given)
         sizes.append(len(data))
         return data
 
