@@ -205,6 +205,8 @@ def stored_chunks(
     NotCovered
         If there are too many for one leaf.
     """
+    if values.shape == chunk and values.dtype != object:
+        return [((0,) * len(chunk), encode(np.ascontiguousarray(values).reshape(-1).view(np.uint8), steps))]
     axes = [range(0, n, step) for n, step in zip(values.shape, chunk, strict=True)]
     if math.prod(map(len, axes)) > MAX_CHUNKS:
         raise NotCovered("many chunks")

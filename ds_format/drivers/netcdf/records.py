@@ -24,7 +24,7 @@ class DimensionRecord(NamedTuple):
 
     path: str
     size: int
-    """Of an unlimited one, when all variables are written."""
+    """The size of an unlimited one is that when all variables are written."""
     is_unlimited: bool = False
 
 

@@ -35,7 +35,7 @@ from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
 DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
 """Properties that follow from the data."""
 STORAGE = frozenset({"packed", "compression", "level", "shuffle", "fletcher32", "chunks", "endian"})
-"""Settings of a variable of numbers that need nothing but `creation_options`."""
+"""Settings of a variable of numbers that `creation_options` alone turns into options."""
 UNUSUAL = frozenset({MARKER, ENCODING_ATTRIBUTE, BOOL_ATTRIBUTE[0], "missing_value", *RESERVED})
 """Names of attributes that mean something for how a variable is stored."""
 BOOL = np.dtype(BOOL_CODE)
