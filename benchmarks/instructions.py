@@ -139,6 +139,10 @@ def _write_one(i: int) -> None:
     ds.write("out.ds", _made[i % FILES])
 
 
+def _write_netcdf_one(i: int) -> None:
+    ds.write("out.nc", _made[i % FILES])
+
+
 def _convert(i: int) -> None:
     ds.convert(_path(i, ".nc"), "out.ds")
 
@@ -176,6 +180,7 @@ CALLS = {
     "ds ls": Call(_write_reports, lambda i: subprocess.run(COMMAND, check=True, capture_output=True), n=0),
     "read, ordinary station": Call(partial(_write_reports, ORDINARY), _read),
     "write, ordinary station": Call(partial(_make_datasets, ORDINARY), _write_one),
+    "write, ordinary station, netCDF-4": Call(partial(_make_datasets, ORDINARY), _write_netcdf_one),
     "read_many, ordinary stations": Call(partial(_write_reports, ORDINARY), _read_many, n=4),
     "read_many, dim, ordinary stations": Call(partial(_write_reports, ORDINARY), partial(_merge, stack=SCALARS), n=4),
     "read, ordinary station, pack": Call(_write_pack, lambda i: ds.read(MEMBERS[i % FILES])),

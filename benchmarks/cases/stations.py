@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import ds_format as ds
 
 from .. import peers
@@ -17,7 +19,7 @@ from ..data import Data, expect, expect_report, expect_whole, stored
 from ..documents import orjson
 from ..formats import OUR_PROGRAM
 from ..machine import MOST_THREADS
-from ..programs import Program, programs
+from ..programs import WITH_NETCDF4, Program, itself, programs
 from ..reports import Paths, Reports, writes_into
 from ..runner import Bench, Case, Group
 from ..stations import ALL_OWN, EQUAL, ORDINARY, OWN, SCALARS, station
@@ -214,6 +216,32 @@ def _buffers(data: Data, path: str) -> list[Any]:
     return [written[:end], written[end:]]
 
 
+DEFLATED: dict[str, Any] = {"compression": "zlib", "level": 1, "shuffle": True}
+
+
+def _deflated(data: Data) -> Data:
+    """Return a report whose numbers along a dimension are compressed, as if they were read from such a file."""
+    meta = {name: dict(entry) for name, entry in data["."].items()}
+    for name, value in data.items():
+        if name != "." and np.ndim(value) and np.asarray(value).dtype.kind in "fi":
+            meta[name][".netcdf"] = {**meta[name].get(".netcdf", {}), **DEFLATED}
+    return {**data, ".": meta}
+
+
+def write_netcdf4(is_deflated: bool, bench: Bench, folder: Path) -> Trial:
+    """Write netCDF-4 files, beside netCDF4."""
+    n = bench.sizes.files
+    datasets = [station(i, ORDINARY) for i in range(n)]
+    made = _deflated if is_deflated else itself
+    ours = OUR_PROGRAM._replace(suffix=".nc", made=made)
+    theirs = WITH_NETCDF4
+    if is_deflated:
+        write = partial(peers.write_netcdf, zlib=True, complevel=1, shuffle=True)
+        theirs = theirs._replace(write=write, writing="zlib=True, complevel=1")
+    ways = [writes_into(each, folder / str(i), n, datasets) for i, each in enumerate((ours, theirs))]
+    return Trial(ways, n=n, repetitions=ROUNDS)
+
+
 GROUP = Group(
     "Station reports",
     "Small files. Ordinary reports are those that users have: 14 variables, of which two have gaps, one is packed and "
@@ -231,6 +259,8 @@ GROUP = Group(
         *(Case(f"stations, read_many, {KINDS[kind]}", partial(read_many, kind)) for kind in (ORDINARY, EQUAL, OWN)),
         *(Case(f'stations, read_many(dim="time"), {words}', partial(merge, kind)) for kind, words in KINDS.items()),
         *(Case(f"stations, write, {KINDS[kind]}", partial(write, kind)) for kind in (ORDINARY, EQUAL, OWN)),
+        Case("stations, write netCDF-4, ordinary", partial(write_netcdf4, False)),
+        Case("stations, write netCDF-4 with zlib, ordinary", partial(write_netcdf4, True)),
     ),
     threads=f"`ds.read_many` may take {MOST_THREADS} threads, everything else one",
 )

@@ -37,7 +37,8 @@ def dumps(d: Any, *, format: str = "ds", **options: Unpack[DumpOptions]) -> byte
     Returns
     -------
     bytes
-        A ds file is made in memory. Other formats are written to a temporary file first.
+        A ds file is made in memory, and so is an ordinary small netCDF-4 file. Others are written to a temporary file
+        first.
 
     Raises
     ------
@@ -57,9 +58,10 @@ def dumps(d: Any, *, format: str = "ds", **options: Unpack[DumpOptions]) -> byte
         raise DriverError(f"{name}: an option for files, which bytes in memory do not have")
     known = drivers.FORMATS.get(format) if type(d) in (dict, Dataset) else None
     if known is not None and not drivers.CODED & options.keys() and (fast := drivers.load(known).dumps) is not None:
-        return fast(
-            *prepared(without_xarray(d)), **(drivers.creation_options(known, "<bytes>", options) if options else {})
-        )
+        given = drivers.creation_options(known, "<bytes>", options) if options else {}
+        data = fast(*prepared(without_xarray(d)), **given)
+        if data is not None:
+            return data
     file = io.BytesIO()
     write(file, d, format=format, **options)
     return file.getvalue()

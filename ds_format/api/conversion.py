@@ -112,7 +112,7 @@ class Output(NamedTuple):
         return cls(path, drivers.find_output(path, given), given)
 
     @property
-    def writer(self) -> Callable[..., None] | None:
+    def writer(self) -> Callable[..., bool] | None:
         """The function that writes a file of the format in one step, if it can; see `Driver.write`."""
         return None if drivers.CODED & self.options.keys() else drivers.load(self.format).write
 
@@ -165,7 +165,8 @@ def convert_small(source: Path, output: Output, progress: Progress | None) -> tu
     if isinstance(found, Body):
         return False, found
     arrays, meta, size = found
-    write(output.path, arrays, meta, **output.creation_options())
+    if not write(output.path, arrays, meta, **output.creation_options()):
+        return False, None
     if progress is not None:
         progress(size, size)
     return True, None
@@ -183,10 +184,10 @@ def write_subset(part: Subset, output: Output, progress: Progress | None = None)
     write = output.writer if total <= SMALL_SIZE else None
     if write is not None:
         arrays = {key: _whole(part, key) for key in meta if key != META}
-        write(output.path, arrays, settled(meta, arrays), **output.creation_options())
-        if progress is not None:
-            progress(total, total)
-        return
+        if write(output.path, arrays, settled(meta, arrays), **output.creation_options()):
+            if progress is not None:
+                progress(total, total)
+            return
     with created(output.path, meta, output.format, whole=part.source.meta, **output.options) as sink:
         _copy(part, sink, with_data, total, progress)
 

@@ -321,8 +321,8 @@ def write_as(format: drivers.Format, filename: Path, d: Mapping[str, Any], optio
         if write is not None:
             if options:
                 options = drivers.creation_options(format, filename, options)
-            write(filename, arrays, given, **options)
-            return
+            if write(filename, arrays, given, **options):
+                return
         from ..codec.encode import describe
 
         meta = describe(arrays, given)

@@ -374,6 +374,31 @@ def write_whole(path: Any, buffers: Iterable[Any], *, atomic: bool = True, durab
         raise
 
 
+def write_at_once(path: Any, buffers: list[Any], *, atomic: bool, durable: bool) -> None:
+    """Write a small file that consists of buffers; parameters as for `kernels.files.files.write_file`.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or Address
+    buffers : list of buffers
+    atomic, durable : bool
+
+    Raises
+    ------
+    OSError
+        If this fails.
+    """
+    if type(path) is not str and isinstance(path, Address):
+        path.put(buffers, create=not atomic, durable=durable)
+        return
+    try:
+        if not files.write_file(path, buffers, atomic, durable):
+            with naming(path):
+                files.write_file(resolve(path)[0], buffers, atomic, durable)
+    except FileNotFoundError as error:
+        raise explained(error, is_output=True) from None
+
+
 class LineFile(Opened):
     """A file of lines, to which one process at a time appends. A link under its name is not followed.
 

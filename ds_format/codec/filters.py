@@ -364,6 +364,8 @@ def _decode_shuffle(data: Any, limit: int, options: Options, *, in_hdf5: bool = 
 def _encode_shuffle(data: Any, level: int, options: Options) -> Any:
     source, size = np.frombuffer(data, np.uint8), int(options.get("elementsize", 4))
     n = len(source) // size * size
+    if n == len(source):
+        return source.reshape(-1, size).T.reshape(-1)
     return np.concatenate([source[:n].reshape(-1, size).T.reshape(-1), source[n:]])
 
 

@@ -64,12 +64,14 @@ class Driver(NamedTuple):
     """Fast way for small files that are converted. Called with a path, and the maximum bytes of all values in memory.
     Returns arrays and metadata as `write` takes them, and the bytes of the arrays as `base.value_size` counts them; or
     the body with which to open any other file."""
-    write: Callable[..., None] | None = None
-    """Fast way of writing. Called with a path, arrays, their metadata, and the options in `Format.creation`."""
+    write: Callable[..., bool] | None = None
+    """Fast way of writing. Called with a path, arrays, their metadata, and the options in `Format.creation`. Returns
+    whether it wrote the file; otherwise `create` does."""
     loads: Callable[..., Any] | None = None
     """Fast way for files in memory. Called with a name, a memoryview of bytes, and as `read`; returns a dataset."""
-    dumps: Callable[..., bytes] | None = None
-    """Fast way of making them. Called as `write`, but without a path and the options `FILE`; returns the bytes."""
+    dumps: Callable[..., bytes | None] | None = None
+    """Fast way of making them. Called as `write`, but without a path and the options `FILE`. Returns the bytes, or None
+    if `create` has to make them."""
     check: Callable[..., Source | None] | None = None
     """Called with a path, a `base.Report`, `strict` and `progress`. Reports faults of a file other than those of its
     variables, and returns a Source if these must still be read."""
@@ -224,7 +226,7 @@ def _ds_source() -> Callable[..., Source]:
 
 
 @functools.cache
-def _ds_writers() -> tuple[Callable[..., None], Callable[..., bytes]]:
+def _ds_writers() -> tuple[Callable[..., bool], Callable[..., bytes]]:
     from .ds.composing import dumps, write
 
     return write, dumps
@@ -247,8 +249,8 @@ def _read_series(path: Any, *args: Any) -> Any:
     return read(path, *args)
 
 
-def _write_ds(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> None:
-    _ds_writers()[0](path, arrays, meta, **options)
+def _write_ds(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> bool:
+    return _ds_writers()[0](path, arrays, meta, **options)
 
 
 def _dump_ds(arrays: dict[str, Any], meta: Metadata, **options: Any) -> bytes:
@@ -326,9 +328,26 @@ def _netcdf() -> Driver:
         opening.create,
         read=opening.read,
         read_small=opening.read_small,
+        write=_write_netcdf,
+        dumps=_dump_netcdf,
         check=opening.check,
         title=opening.title,
     )
+
+
+@functools.cache
+def _netcdf_writers() -> tuple[Callable[..., bool], Callable[..., bytes | None]]:
+    from .netcdf.writing import dumps, write
+
+    return write, dumps
+
+
+def _write_netcdf(path: Any, arrays: dict[str, Any], meta: Metadata, **options: Any) -> bool:
+    return _netcdf_writers()[0](path, arrays, meta, **options)
+
+
+def _dump_netcdf(arrays: dict[str, Any], meta: Metadata, **options: Any) -> bytes | None:
+    return _netcdf_writers()[1](arrays, meta, **options)
 
 
 def _netcdf_meta(path: Any) -> Metadata | None:

@@ -2,12 +2,13 @@
 
 From low to high::
 
-    records  what the metadata say, as plain records
-    reading  parsing with the bytes that are known, and reading those that it lacks
-    header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
-    links    soft links and further hard links → all names of the objects
-    arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
-    auditing damage: checks before a library reads a file, structures that reading does not need, written parts
+    records    what the metadata say, as plain records
+    reading    parsing with the bytes that are known, and reading those that it lacks
+    header     bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
+    links      soft links and further hard links → all names of the objects
+    arrays     a dataset and the body of its file → where its chunks are → array, whole or in part
+    composing  objects of a small file → its bytes
+    auditing   damage: checks before a library reads a file, structures that reading does not need, written parts
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import ds_format as ds
+
 
 class Maker(NamedTuple):
     """A maker of a file."""
@@ -597,6 +599,20 @@ def from_xarray(path: Path, engine: Any) -> None:
     dataset.to_netcdf(path, engine=engine, encoding=encoding, unlimited_dims=["time"])
 
 
+def composed(path: Path, **record: Any) -> None:
+    """Write a file by this package, without a library: text, groups, scales, chunks, an enum type."""
+    n = 30
+    entry = {".dims": ["time", "x"], "units": "K", ".netcdf": {"chunks": [7, 2], **record}}
+    of_enum = {"name": "level", "type": "int8", "members": {"low": 0, "high": 1}}
+    meta: dict[str, Any] = {"time": {".dims": ["time"]}, "v": entry, "g/v": {".dims": ["time"], "list": ["a", "b"]}}
+    meta |= {"e": {".dims": ["x"], ".netcdf": {"enum": of_enum}}, ".": {".netcdf": {"unlimited": ["time"]}}}
+    data: dict[str, Any] = {"time": np.arange(n), "v": np.arange(n * 3.0).reshape(n, 3)}
+    data |= {"g/v": np.array([f"text {i}" for i in range(n)], object), "e": np.zeros(3, "i1")}
+    path.write_bytes(ds.dumps({**data, "label": "ž", ".": meta}, format="netcdf"))
+
+
+MAKERS["composed"] = Maker(composed)
+MAKERS["composed_zlib"] = Maker(partial(composed, compression="zlib", level=4, shuffle=True, fletcher32=True))
 MAKERS["xarray_netcdf4"] = Maker(partial(from_xarray, engine="netcdf4"))
 MAKERS["xarray_h5netcdf"] = Maker(partial(from_xarray, engine="h5netcdf"), "h5netcdf")
 

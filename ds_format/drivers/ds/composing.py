@@ -12,14 +12,13 @@ from numpy.ma import nomask
 from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...body import Address, path_text
-from ...body.target import naming, resolve, write_whole
+from ...body.target import write_at_once, write_whole
 from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, encode
 from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, NEAR_SIZE, PRIVATE, VERSIONS, Entry, VarHeader, properties
 from ...codec.line import build
-from ...errors import DsError, UnsupportedError, explained
+from ...errors import DsError, UnsupportedError
 from ...kernels.ds import compose as kernel
-from ...kernels.files import files
 from ...model.marks import Marks, may_be_several
 from ..base import Metadata, warn
 from .checksums import of_buffers
@@ -348,8 +347,8 @@ def write(
     atomic: bool = True,
     durable: bool = False,
     checksum: bool = False,
-) -> None:
-    """Write a whole file at once.
+) -> bool:
+    """Write a whole file at once. Return True: this is always possible.
 
     Parameters
     ----------
@@ -369,19 +368,12 @@ def write(
     except DsError as error:
         raise error.at(path=path_text(path))
     write_buffers(path, buffers, size, atomic=atomic, durable=durable)
+    return True
 
 
 def write_buffers(path: Any, buffers: list[Buffer], size: int, *, atomic: bool = True, durable: bool = False) -> None:
     """Write a file of what `composed` returned; see `write`."""
-    if type(path) is not str and isinstance(path, Address):
-        path.put(buffers, create=not atomic, durable=durable)
-        return
-    if atomic and size >= LOCKED_SIZE:
+    if atomic and size >= LOCKED_SIZE and (type(path) is str or not isinstance(path, Address)):
         write_whole(path, buffers, durable=durable)
-        return
-    try:
-        if not files.write_file(path, buffers, atomic, durable):
-            with naming(path):
-                files.write_file(resolve(path)[0], buffers, atomic, durable)
-    except FileNotFoundError as error:
-        raise explained(error, is_output=True) from None
+    else:
+        write_at_once(path, buffers, atomic=atomic, durable=durable)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...base import isolation
@@ -17,7 +17,10 @@ from ..base import Metadata
 from .format import NetCDFWarning
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..library.source import LibrarySource
+    from .records import FileRecords
     from .sink import NetCDFSink, PlannedFile
     from .source import NetCDFSource
 
@@ -60,6 +63,24 @@ def create_by_library(path: Any, meta: Metadata, planned: PlannedFile, *, atomic
     with _needing_netcdf4():
         from .library_sink import LibraryNetCDFSink
     return LibraryNetCDFSink(path, meta, planned, atomic=atomic, durable=durable)
+
+
+def write_by_library(path: str, target: str, records: FileRecords, values: Mapping[str, NDArray[Any]]) -> None:
+    """Write a whole file with the library.
+
+    Parameters
+    ----------
+    path : str
+    target : str
+        The name for messages.
+    records : FileRecords
+        All of them.
+    values : dict
+        Path of a variable → all its values, in the shape of its dimensions.
+    """
+    with _needing_netcdf4():
+        from .slab_writing import write_records
+    write_records(path, target, records, values)
 
 
 def is_netcdf4(path: str) -> bool:

@@ -92,8 +92,8 @@ _in_define_mode: set[int] = set()
 
 @contextlib.contextmanager
 def defining(file: Group) -> Iterator[None]:
-    """Define variables together; the lock is held."""
-    if file.data_model == "NETCDF4":
+    """Define variables together; the lock is held. A block in another one changes nothing."""
+    if file.data_model == "NETCDF4" or id(file) in _in_define_mode:
         yield
         return
     file._redef()  # noqa: SLF001

@@ -75,6 +75,10 @@ def create(
         from .classic.sink import ClassicSink
 
         return ClassicSink(path, meta, planned, atomic=atomic, durable=durable)
+    from .hdf5.sink import ComposedSink, is_small
+
+    if is_small(planned):
+        return ComposedSink(path, meta, planned, atomic=atomic, durable=durable)
     from .by_library import create_by_library
 
     return create_by_library(path, meta, planned, atomic=atomic, durable=durable)

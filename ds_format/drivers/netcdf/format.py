@@ -255,9 +255,11 @@ class _NoLevel(int):
         return True
 
 
+PLUGINS = ("szip", "zstd", "bzip2", "blosc")
+"""Families of compressions that a library may lack."""
+
+
 def is_available(file: Any, compression: str) -> bool:
     """Return whether the library of this machine knows a compression."""
     family = compression.partition("_")[0]
-    tests = {"zlib": lambda: True, "szip": file.has_szip_filter, "zstd": file.has_zstd_filter}
-    tests |= {"bzip2": file.has_bzip2_filter, "blosc": file.has_blosc_filter}
-    return family in tests and bool(tests[family]())
+    return family == "zlib" or (family in PLUGINS and bool(getattr(file, f"has_{family}_filter")()))

@@ -61,19 +61,14 @@ class LibraryNetCDFSink(NetCDFSink):
 
     def _define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         defined = super()._define(plan, facts)
-        self._replay.define()
+        with defining(self._file):
+            self._replay.define()
         return defined
 
     def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
-        defined = self._defined.pop(plan.name, None)
-        if defined is None:
+        if plan.name not in self._defined:
             self._give_to_library()
-            self._facts[plan.name] = facts
-            if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
-                with defining(self._file):
-                    defined = self._define(plan, facts)
-            self._define_known()
-            defined = defined or self._defined.pop(plan.name)
+        defined = self._definition(plan, facts)
         rounding = self._roundings.get(plan.name)
         if self._is_direct or (self._may_be_direct and direct.gains(plan)):
             self._give_to_h5py()

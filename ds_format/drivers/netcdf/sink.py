@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ...base.text import unescape
 from ...body import path_text
+from ...body.body import OutputBody
+from ...body.target import naming
 from ...errors import DsError, UnsupportedError
 from ...model.missing import candidates
 from ...model.rounding import Rounding
@@ -130,6 +135,17 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
             set_rounding(plan, rounding, self._container(rounding))
         return self._definer.define(plan, facts, self._is_available)
 
+    def _definition(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
+        """Return a variable that is defined, now if its values decided how."""
+        defined = self._defined.pop(plan.name, None)
+        if defined is not None:
+            return defined
+        self._facts[plan.name] = facts
+        if plan is not next(iter(self._undefined.values())):  # written before another one that is undefined
+            defined = self._define(plan, facts)
+        self._define_known()
+        return defined or self._defined.pop(plan.name)
+
     @abstractmethod
     def _is_available(self, compression: str) -> bool:
         """Return whether the writer knows a compression."""
@@ -161,3 +177,25 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         return candidates(file_dtype(type_name))
 
     _as_bytes = staticmethod(storable)
+
+
+class OwnSink(NetCDFSink):
+    """A file that is written without a library; see `NetCDFSink`."""
+
+    def _create_file(self) -> OutputBody:
+        with naming(self.path):
+            return self._target.open()
+
+    def _close_file(self, file: OutputBody) -> None:
+        file.close()
+
+    @contextlib.contextmanager
+    def _at(self, variable: str | None) -> Iterator[None]:
+        try:
+            with naming(self.path):
+                yield
+        except DsError as error:
+            raise error.at(path=self.path, variable=variable) from error.__cause__
+
+    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
+        return self._at(variable)

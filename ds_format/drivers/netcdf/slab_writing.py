@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from ...errors import DsError
 from ...model.rounding import Rounding
 from ...model.settings import setting
+from ..library.guard import Guard
 from ..library.plan import VariablePlan
-from .calls import Variable, fit_cache, release_cache
+from .calls import Variable, close_file, create_file, defining, drop, fit_cache, release_cache
+from .defining import Replay
 from .definition import DefinedVariable
+from .records import FileRecords
 from .writers import VariableWriter
 
 
@@ -47,6 +50,31 @@ def naming_blosc(plan: VariablePlan) -> Iterator[None]:
         raise DsError(f"{error}: {reason}") from error
 
 
+def write_slab(variable: Variable, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+    """Write a slab by the library."""
+    with any_enum_value(variable, values):
+        if not slices:
+            variable[...] = values[()]
+        elif values.size:
+            variable[slices] = values
+
+
+def write_records(path: str, target: str, records: FileRecords, values: Mapping[str, NDArray[Any]]) -> None:
+    """Write a whole file; see `by_library.write_by_library`."""
+    file = create_file(path, records.format, target)
+    try:
+        with Guard(DsError, target):
+            # the library chooses chunks by the sizes of dimensions, which values change
+            with defining(file):
+                replay = Replay(records, file)
+            for name, array in values.items():
+                write_slab(replay.find(name), tuple([slice(0, n) for n in array.shape]), array)
+            close_file(file)
+    except BaseException:
+        drop(file)
+        raise
+
+
 class SlabWriter(VariableWriter):
     """Writes slabs by the library.
 
@@ -68,14 +96,10 @@ class SlabWriter(VariableWriter):
             self._put(slices, values)
 
     def _put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        variable, length = self.variable, self.defined.length
+        length = self.defined.length
         if length is not None:
             slices = (*slices, slice(0, length))
-        with any_enum_value(variable, values):
-            if not slices:
-                variable[...] = values[()]
-            elif length != 0:
-                variable[slices] = values
+        write_slab(self.variable, slices, values)
 
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""

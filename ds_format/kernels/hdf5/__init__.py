@@ -11,6 +11,7 @@ strings   references into the global heap → strings
 small     all variables of a small file in memory → arrays
 large     chunks of a large variable → their places in an array
 szip      bytes of the filter szip → values
+compose   objects → the bytes of a file
 chunks    bytes of a chunk → values: the filters "shuffle" and LZF; rounding before compression
 
 Declarations:
@@ -25,5 +26,6 @@ heaps         fractal heaps
 trees         B-trees of version 2
 collections   collections of the global heap
 btree1        chunks that an index lists; B-trees of version 1
+composed      a file that is composed; collections of the global heap that are written
 placing       values of a chunk → their positions in an array
 """

@@ -139,8 +139,8 @@ def test_processes_that_cannot_start(make: Make, monkeypatch: pytest.MonkeyPatch
     assert names("out") == []
 
 
-# the journal, which stands on the same disk, is warned about if it is written while the large file fills the disk, and is
-# written again when that file is gone
+# the journal is on the same disk: if it is written while the large file fills it, there is a warning, and it is written
+# again when that file is gone
 @pytest.mark.filterwarnings("ignore:the journal cannot be written")
 def test_a_full_disk(make: Make) -> None:
     make("in/a.ds", "in/c.ds")

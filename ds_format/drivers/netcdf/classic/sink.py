@@ -6,7 +6,6 @@ arrive before are kept until then. A small file is put together in memory.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -15,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....body.body import OutputBody
-from ....body.target import naming
 from ....classic.composing import VERSIONS, Extent, Layout, NewAttribute, NewVariable, compose
 from ....classic.format import CODES, NC_CHAR
-from ....errors import DsError, UnsupportedError
+from ....errors import UnsupportedError
 from ....model.rounding import Rounding
 from ...library.plan import Facts, VariablePlan
 from ...spool import BlockPool
 from ..definition import DefinedVariable
 from ..records import Attributes, VariableRecord
-from ..sink import NetCDFSink
+from ..sink import OwnSink
 from ..writers import VariableWriter
 
 SMALL_SIZE = 1024 * 1024
@@ -37,7 +35,7 @@ FEW = 4096
 """Values of a variable that wait in memory."""
 
 
-class ClassicSink(NetCDFSink):
+class ClassicSink(OwnSink):
     """A classic file being written; see `NetCDFSink`."""
 
     _layout: Layout | None = None
@@ -48,24 +46,12 @@ class ClassicSink(NetCDFSink):
         """Names of variables → blocks that were written before all variables were defined."""
         self._untouched: set[str] = set()
         """Names of variables without values so far."""
-        with naming(self.path):
-            return self._target.open()
+        return super()._create_file()
 
     def _close_file(self, file: OutputBody) -> None:
-        file.close()
+        super()._close_file(file)
         if self._pool is not None:
             self._pool.close()
-
-    @contextlib.contextmanager
-    def _at(self, variable: str | None) -> Iterator[None]:
-        try:
-            with naming(self.path):
-                yield
-        except DsError as error:
-            raise error.at(path=self.path, variable=variable) from error.__cause__
-
-    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
-        return self._at(variable)
 
     def _is_available(self, compression: str) -> bool:
         return False
@@ -129,7 +115,7 @@ class ClassicSink(NetCDFSink):
 def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
     """Yield the values of blocks in parts that stay in the cache of a processor from one step to the next."""
     for block in blocks:
-        if block.size <= PIECE:
+        if np.size(block) <= PIECE:
             yield block
         else:
             flat = block.reshape(-1)

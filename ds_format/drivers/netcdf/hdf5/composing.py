@@ -1,0 +1,328 @@
+"""The definitions of a netCDF-4 file and its values → the bytes of a small file, without a library.
+
+The HDF5 objects are those that the library makes (`libhdf5/hdf5file.c` and `nc4hdf.c` of netCDF-C), see `description`.
+The library writes the whole file if something is `NotCovered`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._version import __version__
+from ....codec.pipeline import ChunkFilter
+from ....hdf5.composing import (
+    COMMITTED,
+    CONSTANT,
+    DATASPACE,
+    DATATYPE,
+    NULL,
+    SCALAR,
+    STRING,
+    Filters,
+    NewAttribute,
+    NewObject,
+    NewStorage,
+    NotCovered,
+    compose_file,
+    enum_type,
+    fill_message,
+    number_type,
+    space,
+    stored_chunks,
+    text_type,
+)
+from ....model.missing import FILL_ATTRIBUTE, default_fill
+from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
+from ...library.catalog import split
+from ..format import DEFAULT_FORMAT
+from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
+
+MAX_SIZE = 1 << 20
+"""Bytes of all values of a file, and of a chunk."""
+MAX_RANK = 32
+"""Most axes of a dataset (H5S_MAX_RANK)."""
+CHUNK_SIZE = 4096
+"""Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
+LEVEL = 4
+"""Level of zlib if none is given, as of netCDF4."""
+STRING_SIZE, POINTER_SIZE = 16, 8
+"""Bytes of a reference to a string: in the file, and where the library chooses chunks."""
+PROPERTIES = f"version=2,ds_format={__version__}".encode()
+"""The program that wrote a file, in the form of netCDF-C."""
+PURE_TYPE = np.dtype(">f4")
+"""Type of a dimension scale that is no variable."""
+CHARACTER = np.dtype("S1")
+UNFILTERED = frozenset({"fill_value", "endian", "chunksizes"})
+"""Options that are about no filter."""
+
+
+def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    file : FileRecords
+    values : mapping
+        Path of a variable → all its values, in the shape of its dimensions; strings as objects of the class `bytes`.
+        Values that are left out are not written.
+
+    Raises
+    ------
+    NotCovered
+        If the library must write it: with the reason.
+    """
+    root = [_text("_NCProperties", PROPERTIES)]
+    if file.format != DEFAULT_FORMAT:
+        root.append(_integer("_nc3_strict", 1))
+    objects = [NewObject(b"", 0, [], root + _attributes(file.attributes.get("", {})))]
+    places = {"": 0}
+    for name in file.groups:
+        places[name] = len(objects)
+        objects.append(_new(name, places, [], _attributes(file.attributes.get(name, {}))))
+    for name, dtype, members in file.enums.values():
+        objects.append(_new(name, places, [(DATATYPE, COMMITTED, enum_type(dtype, members))], []))
+    numbers = {name: i for i, name in enumerate(file.dimensions)}
+    own = {name for name, each in file.variables.items() if each.dims[:1] == (name,)}
+    scales: dict[str, int] = {}
+    for name, dimension in file.dimensions.items():
+        if name not in own:
+            scales[name] = len(objects)
+            objects.append(_pure_dimension(dimension, numbers[name], places))
+    scales.update({name: i for i, name in enumerate(file.variables, len(objects)) if name in own})
+    for name, variable in file.variables.items():
+        objects.append(_variable(variable, values.get(name), file.dimensions, numbers, scales, places))
+    return compose_file(objects)
+
+
+def _new(
+    name: str,
+    places: Mapping[str, int],
+    messages: list[tuple[int, int, bytes]],
+    attributes: list[NewAttribute],
+    scales: tuple[int, ...] = (),
+    storage: NewStorage | None = None,
+) -> NewObject:
+    group, base = _link(name)
+    return NewObject(base, places[group], messages, attributes, scales, storage)
+
+
+@lru_cache(1024)
+def _link(name: str) -> tuple[str, bytes]:
+    """Return the group of an object, and the name of its link."""
+    group, base = split(name)
+    return group, base.encode()
+
+
+# --- attributes ---
+
+
+@lru_cache(4096)
+def _text(name: str, value: bytes) -> NewAttribute:
+    return NewAttribute(name.encode(), text_type(max(len(value), 1)), SCALAR if value else NULL, value)
+
+
+def _ended(name: str, value: str) -> NewAttribute:
+    """Return the attribute of a dimension scale, which ends with a NUL."""
+    return _text(name, value.encode() + b"\0")
+
+
+@lru_cache(256)
+def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
+    array = np.array(values, "<i4")
+    shape = space((len(values),)) if is_list else SCALAR
+    return NewAttribute(name.encode(), number_type(array.dtype), shape, array.tobytes())
+
+
+def _attributes(encoded: Attributes) -> list[NewAttribute]:
+    return [
+        _text(name, value.value) if value.form == "text" else _attribute(name, value.form, value.value)
+        for name, value in encoded.items()
+    ]
+
+
+def _attribute(name: str, form: str, value: Any) -> NewAttribute:
+    if form == "string":
+        return NewAttribute(name.encode(), STRING, space((len(value),)), value)
+    if form != "number":
+        return _text(name, value)
+    array = np.ascontiguousarray(value)  # of at least one axis
+    shape = space((array.size,)) if array.size else NULL
+    return NewAttribute(name.encode(), number_type(array.dtype), shape, array)
+
+
+# --- dimensions and variables ---
+
+
+def _pure_dimension(dimension: DimensionRecord, number: int, places: Mapping[str, int]) -> NewObject:
+    is_unlimited = dimension.is_unlimited
+    shape = (0 if is_unlimited else dimension.size,)
+    attributes = [
+        _ended("CLASS", SCALE_CLASS),
+        _ended("NAME", f"{PURE_DIMENSION}{shape[0]:10d}"),
+        _integer("_Netcdf4Dimid", number),
+    ]
+    messages = [
+        (DATASPACE, 0, space(shape, (is_unlimited,))),
+        (DATATYPE, CONSTANT, number_type(PURE_TYPE)),
+        fill_message(None, is_written=True, is_chunked=is_unlimited),
+    ]
+    size = PURE_TYPE.itemsize
+    storage = NewStorage((1,), size, []) if is_unlimited else NewStorage(None, size * shape[0], None)
+    return _new(dimension.path, places, messages, attributes, (), storage)
+
+
+def _variable(
+    variable: VariableRecord,
+    values: NDArray[Any] | None,
+    dimensions: Mapping[str, DimensionRecord],
+    numbers: Mapping[str, int],
+    scales: Mapping[str, int],
+    places: Mapping[str, int],
+) -> NewObject:
+    name, dims = variable.path, variable.dims
+    is_unlimited = tuple([dimensions[dim].is_unlimited for dim in dims])
+    if values is None:
+        shape = tuple([0 if dimensions[dim].is_unlimited else dimensions[dim].size for dim in dims])
+    else:
+        shape = values.shape
+    is_scale = dims[:1] == (name,)
+    options = variable.options
+    dtype = _stored_type(variable.type)
+    fill = None if dtype is None else _fill(variable, dtype)
+    members = None if variable.enum is None else tuple(variable.enum.members.items())
+    given = options.get("chunksizes")
+    is_written = options.get("fill_value") is not False
+    layout = _layout(dtype, members, shape, is_unlimited, fill, is_written, given and tuple(given), _filters(variable))
+    attributes = []
+    if dims:
+        attributes.append(_integer("_Netcdf4Coordinates", *[numbers[dim] for dim in dims], is_list=True))
+    if is_scale:
+        attributes += [
+            _ended("CLASS", SCALE_CLASS),
+            _ended("NAME", split(name)[1]),
+            _integer("_Netcdf4Dimid", numbers[name]),
+        ]
+    elif name in scales:
+        group, base = split(name)
+        name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
+    attributes += _attributes(variable.attributes)
+    if variable.enum is not None and fill is not None:
+        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), fill))
+    content: Any = values
+    if values is not None and dtype is not None:
+        content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
+    if layout.chunk is not None:
+        chunks = [] if values is None else stored_chunks(content, layout.chunk, layout.steps, layout.empty)
+        storage = NewStorage(layout.chunk, layout.item_size, chunks)
+    else:
+        content = values.ravel().tolist() if values is not None and dtype is None else content
+        storage = NewStorage(None, layout.item_size * math.prod(shape), content)
+    found = () if is_scale else tuple([scales[dim] for dim in dims])
+    return _new(name, places, layout.messages, attributes, found, storage)
+
+
+class _Layout(NamedTuple):
+    """The description of a dataset without its name and attributes. Variables of the same form share it."""
+
+    type: bytes
+    messages: list[tuple[int, int, bytes]]
+    item_size: int
+    chunk: tuple[int, ...] | None
+    steps: tuple[ChunkFilter, ...]
+    empty: Any
+    """Value beyond the edge."""
+
+
+@lru_cache(1024)
+def _layout(
+    dtype: np.dtype[Any] | None,
+    members: tuple[tuple[str, int], ...] | None,
+    shape: tuple[int, ...],
+    is_unlimited: tuple[bool, ...],
+    fill: bytes | None,
+    is_written: bool,
+    chunksizes: tuple[int, ...] | None,
+    filters: Filters | None,
+) -> _Layout:
+    item_size = STRING_SIZE if dtype is None else dtype.itemsize
+    known_size = POINTER_SIZE if dtype is None else item_size
+    chunk = _chunk(chunksizes, shape, is_unlimited, known_size, filters is not None)
+    type_ = STRING if dtype is None else text_type(1) if dtype == CHARACTER else number_type(dtype)
+    if members is not None and dtype is not None:
+        type_ = enum_type(dtype, dict(members))
+    messages = [
+        (DATASPACE, 0, space(shape, is_unlimited)),
+        (DATATYPE, CONSTANT, type_),
+        fill_message(fill, is_written=is_written, is_chunked=chunk is not None),
+    ]
+    steps: tuple[ChunkFilter, ...] = ()
+    if filters is not None and chunk is not None:
+        steps = filters.steps(item_size)
+        messages.append(filters.message(item_size))
+    empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
+    return _Layout(type_, messages, item_size, chunk, steps, empty)
+
+
+@lru_cache(64)
+def _stored_type(type_: np.dtype[Any] | str) -> np.dtype[Any] | None:
+    """Return the type in the file, whose numbers are little-endian unless the record says otherwise."""
+    if isinstance(type_, str):
+        return CHARACTER if type_ == "char" else None
+    return type_ if type_.str[0] == ">" else type_.newbyteorder("<")
+
+
+def _fill(variable: VariableRecord, dtype: np.dtype[Any]) -> bytes | None:
+    """Return the value of what is not written; None: there is none."""
+    given = variable.options.get("fill_value")
+    if given is False:
+        return None
+    if given is not None:
+        return np.asarray(given).astype(dtype).tobytes()
+    own = variable.attributes.get(FILL_ATTRIBUTE)
+    if dtype == CHARACTER:
+        return own.value[:1] if own is not None and own.form == "text" and own.value else b"\0"
+    if variable.enum is not None:
+        return None
+    if own is not None:
+        return np.asarray(own.value).reshape(-1)[:1].astype(dtype).tobytes()
+    return np.asarray(default_fill(dtype.newbyteorder("="))).astype(dtype).tobytes()
+
+
+def _filters(variable: VariableRecord) -> Filters | None:
+    options = variable.options
+    if not variable.dims or variable.type == "string" or options.keys() <= UNFILTERED:
+        return None
+    compression = options.get("compression")
+    if compression not in (None, "zlib"):
+        raise NotCovered(f"compression {compression}")
+    level = int(options.get("complevel", LEVEL)) if compression else 0
+    is_shuffled = bool(compression and options.get("shuffle", True))
+    found = Filters(level or None, is_shuffled, bool(options.get("fletcher32")))
+    return found if found != Filters() else None
+
+
+def _chunk(
+    given: Sequence[int] | None,
+    shape: tuple[int, ...],
+    unlimited: tuple[bool, ...],
+    item_size: int,
+    has_filters: bool,
+) -> tuple[int, ...] | None:
+    """Return the shape of chunks; None: the values are contiguous."""
+    if given is not None and shape:
+        chunk = tuple([int(n) for n in given])
+    elif all(unlimited) and shape:
+        chunk = (max(round((CHUNK_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
+    elif any(unlimited) or has_filters:
+        chunk = tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
+    else:
+        return None
+    if math.prod(chunk) * item_size > MAX_SIZE:
+        raise NotCovered("large chunks")
+    return chunk

@@ -1,0 +1,266 @@
+"""Ordinary datasets → the definitions and values of a small netCDF-4 file, in one pass.
+
+They are the same as those that `definition.Definer` and `writers` make step by step, which take ten times as long. All
+that they would warn of, refuse, or have to search for is left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import UnsupportedError
+from ....model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable
+from ....model.settings import NETCDF
+from ...library.catalog import BOOL_ATTRIBUTE
+from ..attributes import EncodedAttribute, encode
+from ..format import (
+    BOOL_CODE,
+    CDF5_CODES,
+    DEFAULT_FORMAT,
+    ENCODING_ATTRIBUTE,
+    MARKER,
+    MAX_NAME_SIZE,
+    POSSIBLE,
+    RESERVED,
+    creation_options,
+)
+from ..records import DimensionRecord, FileRecords, VariableRecord
+from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
+
+DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
+"""Properties that follow from the data."""
+STORAGE = frozenset({"packed", "compression", "level", "shuffle", "fletcher32", "chunks", "endian"})
+"""Settings of a variable of numbers that `creation_options` alone turns into options."""
+UNUSUAL = frozenset({MARKER, ENCODING_ATTRIBUTE, BOOL_ATTRIBUTE[0], "missing_value", *RESERVED})
+"""Names of attributes that mean something for how a variable is stored."""
+BOOL = np.dtype(BOOL_CODE)
+NUMBERS = {np.dtype(code): np.dtype(code) for code in CDF5_CODES} | {np.dtype(np.bool_): BOOL}
+"""Types in memory → types in the file."""
+IS_BOOL = EncodedAttribute("text", BOOL_ATTRIBUTE[1].encode())
+SMALL = 2
+"""Bytes of numbers all of whose values may well occur."""
+
+
+class _Other(Exception):
+    """Something that is not ordinary."""
+
+
+Described = tuple[FileRecords, dict[str, NDArray[Any]]]
+"""A file and the values of its variables, for `composing.compose`."""
+
+
+def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described | None:
+    """Return the file of a dataset and its values; None if it is not ordinary.
+
+    Parameters
+    ----------
+    arrays : dict
+        Key → ndarray or MaskedArray; None for a variable without data, which is not ordinary.
+    meta : Metadata
+    """
+    try:
+        return _described(arrays, meta)
+    except _Other:
+        return None
+
+
+def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described:
+    of_file = meta.get(".", {})
+    unlimited = _unlimited(of_file)
+    records = FileRecords(DEFAULT_FORMAT, attributes={"": _attributes(of_file, None)})
+    values: dict[str, NDArray[Any]] = {}
+    sizes: dict[str, int] = {}
+    total = 0
+    for name, array in arrays.items():
+        entry = meta.get(name, {})
+        if not _is_name(name) or array is None or not array.size:
+            raise _Other
+        total += array.size * (STRING_SIZE if array.dtype.hasobject else array.itemsize)
+        dims = entry.get(".dims")
+        names = tuple([f"{name}_{i}" for i in range(1, array.ndim + 1)] if dims is None or not dims else dims)
+        if len(names) != array.ndim or array.ndim >= MAX_RANK:
+            raise _Other
+        for dim, n in zip(names, array.shape, strict=True):
+            if sizes.setdefault(dim, n) != n or not _is_name(dim):
+                raise _Other
+        records.variables[name], values[name] = _variable(name, array, entry, names, unlimited)
+    if total > MAX_SIZE or not unlimited.issubset(sizes):
+        raise _Other
+    records.dimensions = {name: DimensionRecord(name, n, name in unlimited) for name, n in sizes.items()}
+    for record in records.variables.values():
+        if record.type == "char":
+            name = record.dims[-1]
+            if name in sizes or name in arrays:
+                raise _Other
+            records.dimensions[name] = DimensionRecord(name, values[record.path].shape[-1])
+    return records, values
+
+
+def _unlimited(entry: Mapping[str, Any]) -> set[str]:
+    record = entry.get(NETCDF)
+    if record is None:
+        return set()
+    if type(record) is not dict or record.keys() - {"unlimited", "format"}:
+        raise _Other
+    names = record.get("unlimited", [])
+    if record.get("format", DEFAULT_FORMAT) != DEFAULT_FORMAT or type(names) is not list:
+        raise _Other
+    try:
+        return set(names)
+    except TypeError:
+        raise _Other from None
+
+
+@lru_cache(4096)
+def _is_name(name: Any) -> bool:
+    """Return whether NetCDF can hold a name, without looking at characters beyond ASCII, groups, and escapes."""
+    if type(name) is not str or not name.isascii() or len(name) > MAX_NAME_SIZE or name in RESERVED:
+        return False
+    return POSSIBLE.fullmatch(name) is not None
+
+
+# --- attributes ---
+
+
+def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> dict[str, EncodedAttribute]:
+    """Return the attributes of a variable of numbers, or of anything else (`dtype` is None)."""
+    found = {}
+    for name, value in entry.items():
+        if name[:1] == ".":
+            if name not in DERIVED and name != ".dims" and name != NETCDF:
+                raise _Other
+            continue
+        if type(value) is str:
+            found[name] = _text(name, value)
+            continue
+        if type(value) in KEPT:
+            key = name, repr(value), dtype if name in VALUE_ATTRIBUTES else None
+            encoded = _kept.get(key)
+            if encoded is None:
+                encoded = _value(name, value, dtype)
+                if len(_kept) < MOST:
+                    _kept[key] = encoded
+            found[name] = encoded
+        else:
+            found[name] = _value(name, value, dtype)
+    return found
+
+
+KEPT = (float, int, list)
+MOST = 4096
+_kept: dict[tuple[str, str, np.dtype[Any] | None], EncodedAttribute] = {}
+"""Numbers and lists that were encoded, by name and `repr`; at most `MOST`."""
+
+
+def _value(name: str, value: Any, dtype: np.dtype[Any] | None) -> EncodedAttribute:
+    """Return an attribute that is not text."""
+    if not _is_name(name) or name in UNUSUAL:
+        raise _Other
+    if name in VALUE_ATTRIBUTES and dtype is not None and not isinstance(value, (np.generic, np.ndarray)):
+        value = in_type_of_variable(value, dtype)
+    try:
+        encoded = encode(value, DEFAULT_FORMAT)
+    except UnsupportedError:
+        raise _Other from None
+    if encoded.note or encoded.form == "json":
+        raise _Other
+    return encoded
+
+
+@lru_cache(4096)
+def _text(name: str, value: str) -> EncodedAttribute:
+    """Return a text. Those of all files of an archive are encoded once."""
+    if not _is_name(name) or name in UNUSUAL or value[-1:] == "\0":
+        raise _Other
+    try:
+        return EncodedAttribute("text", value.encode())
+    except UnicodeEncodeError:
+        raise _Other from None
+
+
+# --- variables ---
+
+
+def _variable(
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], unlimited: set[str]
+) -> tuple[VariableRecord, NDArray[Any]]:
+    stored = NUMBERS.get(array.dtype)
+    record = entry.get(NETCDF)
+    options: dict[str, Any] = {}
+    if record is not None:
+        if stored is None or type(record) is not dict or not STORAGE.issuperset(record):
+            raise _Other
+        if len(record) > ("packed" in record):
+            free = tuple([dim in unlimited for dim in dims])
+            options = creation_options(record, array.shape, free, DEFAULT_FORMAT)
+            if options.get("compression", "zlib") != "zlib":
+                raise _Other
+    if stored is None:
+        return _text_variable(name, array, entry, dims)
+    attributes = _attributes(entry, stored)
+    fill = attributes.get(FILL_ATTRIBUTE)
+    values, mask, has_missing = array, np.ma.nomask, False
+    if type(array) is not np.ndarray:
+        values, mask = np.ma.getdata(array), np.ma.getmask(array)
+        has_missing = mask is not np.ma.nomask and bool(mask.any())
+    if stored is BOOL and array.dtype.kind == "b":
+        if fill is not None or has_missing:
+            raise _Other
+        attributes[BOOL_ATTRIBUTE[0]] = IS_BOOL
+    elif fill is not None or has_missing:
+        if fill is None:
+            if stored.itemsize <= SMALL:
+                raise _Other
+            fill = EncodedAttribute("number", default_fill(stored))
+            attributes = {FILL_ATTRIBUTE: fill, **attributes}
+        values = _marked(values, mask, has_missing, fill.value, entry.get(FILL_ATTRIBUTE, fill.value), stored)
+    if fill is None:
+        options["fill_value"] = False
+    values = values.astype(stored, copy=False)
+    if "endian" in options:
+        stored = stored.newbyteorder(">")
+    return VariableRecord(name, stored, dims, attributes, None, options), values
+
+
+def _marked(
+    values: NDArray[Any], mask: Any, has_missing: bool, fill: Any, given: Any, stored: np.dtype[Any]
+) -> NDArray[Any]:
+    """Return values with missing ones marked."""
+    if not isinstance(given, np.generic) or given.dtype != stored or fill != fill or np.ndim(fill):
+        raise _Other  # another type, several values, or NaN
+    hits = values == fill
+    if (hits & ~mask if has_missing else hits).any():
+        raise _Other
+    return np.where(mask, fill, values) if has_missing else values
+
+
+def _text_variable(
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...]
+) -> tuple[VariableRecord, NDArray[Any]]:
+    attributes = _attributes(entry, None)
+    mask = np.ma.getmask(array)
+    if not array.dtype.hasobject or FILL_ATTRIBUTE in attributes or (mask is not np.ma.nomask and mask.any()):
+        raise _Other
+    values = np.ma.getdata(array)
+    texts = values.ravel().tolist()
+    kinds = set(map(type, texts))
+    if kinds == {str}:
+        try:
+            encoded = [text.encode() for text in texts]
+        except UnicodeEncodeError:
+            raise _Other from None
+        if any(b"\0" in text for text in encoded):
+            raise _Other
+        out = np.empty(len(texts), object)
+        out[:] = encoded
+        return VariableRecord(name, "string", dims, attributes), out.reshape(values.shape)
+    if kinds != {bytes} or any(text.endswith(b"\0") for text in texts):
+        raise _Other
+    size = max(max(map(len, texts)), 1)
+    characters = np.array(texts, f"S{size}").reshape(*values.shape, 1).view(CHARACTER)
+    return VariableRecord(name, "char", (*dims, f"string{size}"), attributes), characters

@@ -1,0 +1,3 @@
+from typing import Any
+
+def compose(objects: list[Any], half: int) -> bytes: ...
