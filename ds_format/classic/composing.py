@@ -19,7 +19,7 @@ from .format import CODES, FORMATS, NC_ATTRIBUTE, NC_CHAR, NC_DIMENSION, NC_VARI
 ABSENT = 0
 
 MAX_VSIZE = 2**32 - 1
-"""Of CDF-1 and CDF-2, for variables that are larger, too."""
+"""Maximum size of a variable in a header of CDF-1 and CDF-2, which larger ones have, too."""
 
 MAX_LENGTH = {1: 2**31 - 4, 2: 2**32 - 4, 5: 2**63 - 4}
 """Version → maximum length of a dimension, as the library has it."""
@@ -42,10 +42,10 @@ DEFAULT_FILLS: tuple[Any, ...] = (
     -9223372036854775806,
     18446744073709551614,
 )
-"""By number of a type: what the library fills with (NC_FILL_BYTE, ... in netcdf.h)."""
+"""Number of a type → the value that the library fills with (NC_FILL_BYTE, ... in netcdf.h)."""
 
 
-class NewAttribute(NamedTuple):
+class ClassicAttribute(NamedTuple):
     """An attribute to write."""
 
     name: str
@@ -53,13 +53,13 @@ class NewAttribute(NamedTuple):
     """Characters, or numbers of a type in `CODES`."""
 
 
-class NewVariable(NamedTuple):
+class ClassicVariable(NamedTuple):
     """A variable to write."""
 
     name: str
     dims: tuple[int, ...]
     """Indices of its dimensions; the first one may be the record dimension."""
-    attributes: Sequence[NewAttribute]
+    attributes: Sequence[ClassicAttribute]
     type: int
     """Index of `CODES`."""
 
@@ -82,7 +82,7 @@ class Extent(NamedTuple):
     """One value that is not written, which also pads."""
 
 
-class Layout(NamedTuple):
+class ClassicLayout(NamedTuple):
     """A new file."""
 
     header: bytes
@@ -95,9 +95,9 @@ def compose(
     version: int,
     dimensions: Sequence[tuple[str, int]],
     record_dimension: int | None,
-    attributes: Sequence[NewAttribute],
-    variables: Sequence[NewVariable],
-) -> Layout:
+    attributes: Sequence[ClassicAttribute],
+    variables: Sequence[ClassicVariable],
+) -> ClassicLayout:
     """Return the header and the layout of a file.
 
     Parameters
@@ -108,9 +108,9 @@ def compose(
         Names and lengths; the record dimension has the number of records, if a variable has it.
     record_dimension : int, optional
         Its index.
-    attributes : sequence of NewAttribute
-        Of the file.
-    variables : sequence of NewVariable
+    attributes : sequence of ClassicAttribute
+        Those of the file.
+    variables : sequence of ClassicVariable
 
     Raises
     ------
@@ -126,7 +126,7 @@ def compose(
         lengths = [dimensions[i][1] for i in each.dims[has_records:]]
         sizes.append(math.prod(lengths) * np.dtype(CODES[each.type]).itemsize)
     numrecs = dimensions[record_dimension][1] if record_dimension is not None and any(is_record) else 0
-    items = _Items(version)
+    items = _HeaderWriter(version)
     places = items.header(numrecs, dimensions, record_dimension, attributes, variables, sizes)
     begins, step, end = _places(len(items.data), sizes, is_record)
     for each, place, begin in zip(variables, places, begins, strict=True):
@@ -140,7 +140,7 @@ def compose(
         padding = -size % 4 if not has_records or is_record.count(True) > 1 else 0
         count = numrecs if has_records else 1
         extents.append(Extent(begin, size, padding, count, step, dtype, _fill(each, dtype)))
-    return Layout(bytes(items.data), extents, end + numrecs * step)
+    return ClassicLayout(bytes(items.data), extents, end + numrecs * step)
 
 
 def _places(start: int, sizes: Sequence[int], is_record: Sequence[bool]) -> tuple[list[int], int, int]:
@@ -157,7 +157,7 @@ def _places(start: int, sizes: Sequence[int], is_record: Sequence[bool]) -> tupl
     return begins, step, records
 
 
-def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes:
+def _fill(variable: ClassicVariable, dtype: np.dtype[Any]) -> bytes:
     own = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
     if isinstance(own, bytes):
         own = np.frombuffer(own, "S1")
@@ -166,7 +166,7 @@ def _fill(variable: NewVariable, dtype: np.dtype[Any]) -> bytes:
     return np.array(DEFAULT_FILLS[variable.type], dtype).tobytes()
 
 
-class _Items:
+class _HeaderWriter:
     """Appends the items of a header, in the order of the grammar."""
 
     def __init__(self, version: int):
@@ -192,7 +192,7 @@ class _Items:
         self.number(tag if n else ABSENT)
         self.count(n)
 
-    def attribute_list(self, attributes: Sequence[NewAttribute]) -> None:
+    def attribute_list(self, attributes: Sequence[ClassicAttribute]) -> None:
         self.list_head(NC_ATTRIBUTE, len(attributes))
         for name, value in attributes:
             self.name(name)
@@ -210,8 +210,8 @@ class _Items:
         numrecs: int,
         dimensions: Sequence[tuple[str, int]],
         record_dimension: int | None,
-        attributes: Sequence[NewAttribute],
-        variables: Sequence[NewVariable],
+        attributes: Sequence[ClassicAttribute],
+        variables: Sequence[ClassicVariable],
         sizes: Sequence[int],
     ) -> list[int]:
         """Append everything after the magic number, and return where the position of each variable goes."""

@@ -42,7 +42,7 @@ FLOATS = frozenset(name for name, row in TYPES.items() if row.code[0] == "f")
 
 
 class Advice(NamedTuple):
-    """What errors recommend: by default options of `open_many`."""
+    """Options that errors recommend: by default those of `open_many`."""
 
     values: str = (
         'stack keeps all of them along the dimension, compat="override" takes those of the first file, drop_variables '
@@ -85,7 +85,7 @@ class JoinOptions:
     group: str | None = None
     """Path of the group to use in each file, whose variables have short keys; None: the whole file."""
     advice: Advice = OPENING
-    """What errors recommend."""
+    """Options that errors recommend."""
 
     def has(self, key: str) -> bool:
         """Return whether a variable is requested."""

@@ -1,4 +1,4 @@
-"""Python and NumPy values → attributes of NetCDF files."""
+"""Python and NumPy values → attributes and text of NetCDF files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
+from ..strings import as_bytes
 from .format import CODES
 
 INT32 = np.iinfo(np.int32)
@@ -30,6 +31,20 @@ class EncodedAttribute(NamedTuple):
     """`bytes`, a list of `bytes`, or a NumPy scalar or array."""
     note: str = ""
     """The change that a warning reports; empty if there is none."""
+
+
+def storable(item: Any, encoding: str = "utf-8", *, inner_nul: bool = True) -> bytes:
+    """Return a string as bytes that a file can hold; `inner_nul` says whether they may contain NULs.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is not a string, or not one that a file can hold.
+    """
+    raw = as_bytes(item, encoding)
+    if raw.endswith(b"\0") or (not inner_nul and b"\0" in raw):
+        raise UnsupportedError(f"the string {item!r} has a NUL where NetCDF takes it for the end")
+    return raw
 
 
 def encode(value: Any, format: str, as_string: bool = False) -> EncodedAttribute:

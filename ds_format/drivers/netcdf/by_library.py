@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..library.source import LibrarySource
     from .records import FileRecords
-    from .sink import NetCDFSink, PlannedFile
+    from .sink import NetCDFSink, WritingPlan
     from .source import NetCDFSource
 
 
@@ -58,7 +58,7 @@ def open_here(
 LIBRARY = "netCDF4"
 
 
-def create_by_library(path: Any, meta: Metadata, planned: PlannedFile, *, atomic: bool, durable: bool) -> NetCDFSink:
+def create_by_library(path: Any, meta: Metadata, planned: WritingPlan, *, atomic: bool, durable: bool) -> NetCDFSink:
     """Create a file with the library; see `sink.NetCDFSink`."""
     with _needing_netcdf4():
         from .library_sink import LibraryNetCDFSink

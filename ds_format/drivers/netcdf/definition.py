@@ -32,7 +32,6 @@ from ..library.plan import (
     dimension_sizes,
     plan_variables,
 )
-from ..strings import as_bytes
 from .attributes import EncodedAttribute, encode
 from .catalog import character_fill
 from .format import (
@@ -51,20 +50,6 @@ from .format import (
     warn,
 )
 from .records import DimensionRecord, EnumRecord, FileRecords, VariableRecord
-
-
-def storable(item: Any, encoding: str = "utf-8", *, inner_nul: bool = True) -> bytes:
-    """Return a string as bytes that a file can hold; `inner_nul` says whether they may contain NULs.
-
-    Raises
-    ------
-    UnsupportedError
-        If it is not a string, or not one that a file can hold.
-    """
-    raw = as_bytes(item, encoding)
-    if raw.endswith(b"\0") or (not inner_nul and b"\0" in raw):
-        raise UnsupportedError(f"the string {item!r} has a NUL where NetCDF takes it for the end")
-    return raw
 
 
 @dataclass(slots=True)

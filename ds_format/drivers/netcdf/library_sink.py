@@ -14,7 +14,7 @@ from .calls import append_to_file, close_file, create_file, defining, drop
 from .defining import Replay
 from .definition import DefinedVariable
 from .format import is_available
-from .sink import NetCDFSink, PlannedFile
+from .sink import NetCDFSink, WritingPlan
 from .slab_writing import SlabWriter
 from .writers import VariableWriter
 
@@ -22,7 +22,7 @@ from .writers import VariableWriter
 class LibraryNetCDFSink(NetCDFSink):
     """A netCDF-4 file that the library writes; see `NetCDFSink`."""
 
-    def __init__(self, path: Any, meta: Metadata, planned: PlannedFile, *, atomic: bool, durable: bool):
+    def __init__(self, path: Any, meta: Metadata, planned: WritingPlan, *, atomic: bool, durable: bool):
         self._is_direct = False
         super().__init__(path, meta, planned, atomic=atomic, durable=durable)
 

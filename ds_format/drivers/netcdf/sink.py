@@ -22,7 +22,7 @@ from ..base import Metadata
 from ..library.plan import Facts, VariablePlan
 from ..library.sink import LibrarySink
 from ..sink import FileSink
-from .attributes import encode
+from .attributes import encode, storable
 from .definition import (
     DefinedVariable,
     Definer,
@@ -31,22 +31,21 @@ from .definition import (
     known_numbers,
     known_strings,
     plan_file,
-    storable,
 )
 from .format import PROPERTY, NetCDFWarning, check_type, file_dtype, warn
 from .options import StorageOptions, container_name, set_rounding
 from .records import VariableRecord
 
 
-class PlannedFile(NamedTuple):
-    """What is decided before a file is created."""
+class WritingPlan(NamedTuple):
+    """The decisions that are made before a file is created."""
 
     plan: NetCDFPlan
     format: str
     storage: StorageOptions
 
 
-def plan_writing(path: Any, meta: Metadata, format: str | None, **storage: Any) -> PlannedFile:
+def plan_writing(path: Any, meta: Metadata, format: str | None, **storage: Any) -> WritingPlan:
     """Plan a file; parameters and errors as of `creating.create`."""
     name = path_text(path)
     try:
@@ -65,7 +64,7 @@ def plan_writing(path: Any, meta: Metadata, format: str | None, **storage: Any) 
         members = setting(properties.get(HDF5), "enum", dict)
         if members and PROPERTY not in properties:
             warn("left out: the names of its HDF5 enumeration", name, unescape(key))
-    return PlannedFile(plan, chosen, options)
+    return WritingPlan(plan, chosen, options)
 
 
 class NetCDFSink(LibrarySink[VariablePlan], FileSink):
@@ -79,7 +78,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
         The target; a symbolic link is followed.
     meta : dict
         Metadata of the dataset.
-    planned : PlannedFile
+    planned : WritingPlan
     atomic, durable : bool
         As `target.Target`.
 
@@ -94,7 +93,7 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
     category = NetCDFWarning
     _plan: NetCDFPlan
 
-    def __init__(self, path: Any, meta: Metadata, planned: PlannedFile, *, atomic: bool, durable: bool):
+    def __init__(self, path: Any, meta: Metadata, planned: WritingPlan, *, atomic: bool, durable: bool):
         self._planned = planned
         self._format = planned.format
         self._storage = planned.storage

@@ -13,7 +13,8 @@ from ...model.rounding import Rounding
 from ..library.plan import VariablePlan
 from ..library.sink import LibraryWriter
 from ..strings import as_objects, characters
-from .definition import DefinedVariable, storable
+from .attributes import storable
+from .definition import DefinedVariable
 from .format import ENCODING_ATTRIBUTE, file_dtype
 
 

@@ -26,7 +26,7 @@ from ...hdf5 import drawn
 from ...hdf5.files import MAKERS, each
 from .classic.generated import files as generated
 
-NEEDS_MORE = ("types", "ncgen", "compound", "filter_", "szip")
+NEEDS_MORE = ("types", "ncgen", "compound", "filter_", "szip", "composed")
 """How the names of files begin that must be opened: with user-defined types, or filters of libraries."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....body.body import OutputBody
-from ....classic.composing import VERSIONS, Extent, Layout, NewAttribute, NewVariable, compose
+from ....classic.composing import VERSIONS, ClassicAttribute, ClassicLayout, ClassicVariable, Extent, compose
 from ....classic.format import CODES, NC_CHAR
 from ....errors import UnsupportedError
 from ....model.rounding import Rounding
@@ -38,7 +38,7 @@ FEW = 4096
 class ClassicSink(OwnSink):
     """A classic file being written; see `NetCDFSink`."""
 
-    _layout: Layout | None = None
+    _layout: ClassicLayout | None = None
     _pool: BlockPool | None = None
 
     def _create_file(self) -> OutputBody:
@@ -123,17 +123,19 @@ def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
                 yield flat[i : i + PIECE]
 
 
-def _new_attributes(attributes: Attributes) -> list[NewAttribute]:
+def _new_attributes(attributes: Attributes) -> list[ClassicAttribute]:
     found = []
     for name, (form, value, _) in attributes.items():
         # netCDF4 writes a NUL for empty text
-        found.append(NewAttribute(name, value if form == "number" else value or b"\0"))
+        found.append(ClassicAttribute(name, value if form == "number" else value or b"\0"))
     return found
 
 
-def _new_variable(record: VariableRecord, ids: dict[str, int]) -> NewVariable:
+def _new_variable(record: VariableRecord, ids: dict[str, int]) -> ClassicVariable:
     number = NC_CHAR if isinstance(record.type, str) else CODES.index(record.type.str[1:])
-    return NewVariable(record.path, tuple(ids[dim] for dim in record.dims), _new_attributes(record.attributes), number)
+    return ClassicVariable(
+        record.path, tuple(ids[dim] for dim in record.dims), _new_attributes(record.attributes), number
+    )
 
 
 class _Buffer:

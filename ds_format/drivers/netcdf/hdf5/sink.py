@@ -18,12 +18,12 @@ from ....model.rounding import Rounding
 from ...library.plan import Facts, VariablePlan
 from ..by_library import write_by_library
 from ..definition import DefinedVariable, char_dimension
-from ..sink import OwnSink, PlannedFile
+from ..sink import OwnSink, WritingPlan
 from ..writers import VariableWriter
 from .composing import MAX_RANK, MAX_SIZE, STRING_SIZE, compose
 
 
-def is_small(planned: PlannedFile) -> bool:
+def is_small(planned: WritingPlan) -> bool:
     """Return whether a file is likely to be composed: netCDF-4 with few values and no filter that needs a library."""
     if not planned.format.startswith("NETCDF4"):
         return False
