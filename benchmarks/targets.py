@@ -22,7 +22,7 @@ from .cases.queries import (
 )
 from .cases.references import FILES as REFERENCES, GRID, KERCHUNK
 from .cases.remote import CHUNK, REPORTS, ROUNDS, SLAB, SLAB_BYTES
-from .cases.stations import PLAIN
+from .cases.stations import NETCDF_FILES, PLAIN
 from .timing import Result
 from .ways import (
     BARE,
@@ -146,6 +146,16 @@ ORDINARY: tuple[Goal, ...] = (
         (
             _claim("within", BARE, {"stations, write, ordinary": 2}, RENAMING),
             _claim("faster", NETCDF, {"stations, write, ordinary": 75}),
+        ),
+    ),
+    Goal(
+        f"`ds.write` of ordinary reports as {' / '.join(NETCDF_FILES)}",
+        (
+            _claim(
+                "faster",
+                NETCDF,
+                dict(zip((f"stations, write {how}, ordinary" for how in NETCDF_FILES), (25, 25, 18), strict=True)),
+            ),
         ),
     ),
     Goal(

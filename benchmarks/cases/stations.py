@@ -219,6 +219,10 @@ def _buffers(data: Data, path: str) -> list[Any]:
 DEFLATED: dict[str, Any] = {"compression": "zlib", "level": 1, "shuffle": True}
 
 
+CLASSIC_FILE, DEFLATED_FILE, CDF5 = "classic NetCDF", "netCDF-4 with zlib", "NETCDF3_64BIT_DATA"
+NETCDF_FILES = (CLASSIC_FILE, "netCDF-4", DEFLATED_FILE)
+
+
 def _deflated(data: Data) -> Data:
     """Return a report whose numbers along a dimension are compressed, as if they were read from such a file."""
     meta = {name: dict(entry) for name, entry in data["."].items()}
@@ -228,16 +232,18 @@ def _deflated(data: Data) -> Data:
     return {**data, ".": meta}
 
 
-def write_netcdf4(is_deflated: bool, bench: Bench, folder: Path) -> Trial:
-    """Write netCDF-4 files, beside netCDF4."""
+def write_netcdf(how: str, bench: Bench, folder: Path) -> Trial:
+    """Write NetCDF files, beside netCDF4."""
     n = bench.sizes.files
     datasets = [station(i, ORDINARY) for i in range(n)]
-    made = _deflated if is_deflated else itself
-    ours = OUR_PROGRAM._replace(suffix=".nc", made=made)
+    ours = OUR_PROGRAM._replace(suffix=".nc", made=_deflated if how == DEFLATED_FILE else itself)
     theirs = WITH_NETCDF4
-    if is_deflated:
+    if how == DEFLATED_FILE:
         write = partial(peers.write_netcdf, zlib=True, complevel=1, shuffle=True)
         theirs = theirs._replace(write=write, writing="zlib=True, complevel=1")
+    if how == CLASSIC_FILE:
+        ours = ours._replace(write=partial(ds.write, format=CDF5))
+        theirs = theirs._replace(write=partial(peers.write_netcdf, format=CDF5), writing=CDF5)
     ways = [writes_into(each, folder / str(i), n, datasets) for i, each in enumerate((ours, theirs))]
     return Trial(ways, n=n, repetitions=ROUNDS)
 
@@ -259,8 +265,7 @@ GROUP = Group(
         *(Case(f"stations, read_many, {KINDS[kind]}", partial(read_many, kind)) for kind in (ORDINARY, EQUAL, OWN)),
         *(Case(f'stations, read_many(dim="time"), {words}', partial(merge, kind)) for kind, words in KINDS.items()),
         *(Case(f"stations, write, {KINDS[kind]}", partial(write, kind)) for kind in (ORDINARY, EQUAL, OWN)),
-        Case("stations, write netCDF-4, ordinary", partial(write_netcdf4, False)),
-        Case("stations, write netCDF-4 with zlib, ordinary", partial(write_netcdf4, True)),
+        *(Case(f"stations, write {how}, ordinary", partial(write_netcdf, how)) for how in NETCDF_FILES),
     ),
     threads=f"`ds.read_many` may take {MOST_THREADS} threads, everything else one",
 )

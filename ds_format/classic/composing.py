@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,21 +46,17 @@ DEFAULT_FILLS: tuple[Any, ...] = (
 """Number of a type → the value that the library fills with (NC_FILL_BYTE, ... in netcdf.h)."""
 
 
-class ClassicAttribute(NamedTuple):
-    """An attribute to write."""
-
-    name: str
-    value: bytes | np.ndarray[Any, Any] | np.generic
-    """Characters, or numbers of a type in `CODES`."""
+AttributeToWrite = tuple[str, "bytes | np.ndarray[Any, Any] | np.generic"]
+"""Name of an attribute, and its value: characters, or numbers of a type in `CODES`."""
 
 
-class ClassicVariable(NamedTuple):
+class VariableToWrite(NamedTuple):
     """A variable to write."""
 
     name: str
     dims: tuple[int, ...]
     """Indices of its dimensions; the first one may be the record dimension."""
-    attributes: Sequence[ClassicAttribute]
+    attributes: Sequence[AttributeToWrite]
     type: int
     """Index of `CODES`."""
 
@@ -95,8 +92,8 @@ def compose(
     version: int,
     dimensions: Sequence[tuple[str, int]],
     record_dimension: int | None,
-    attributes: Sequence[ClassicAttribute],
-    variables: Sequence[ClassicVariable],
+    attributes: Sequence[AttributeToWrite],
+    variables: Sequence[VariableToWrite],
 ) -> ClassicLayout:
     """Return the header and the layout of a file.
 
@@ -108,9 +105,9 @@ def compose(
         Names and lengths; the record dimension has the number of records, if a variable has it.
     record_dimension : int, optional
         Its index.
-    attributes : sequence of ClassicAttribute
+    attributes : sequence of AttributeToWrite
         Those of the file.
-    variables : sequence of ClassicVariable
+    variables : sequence of VariableToWrite
 
     Raises
     ------
@@ -157,13 +154,42 @@ def _places(start: int, sizes: Sequence[int], is_record: Sequence[bool]) -> tupl
     return begins, step, records
 
 
-def _fill(variable: ClassicVariable, dtype: np.dtype[Any]) -> bytes:
-    own = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
+def _fill(variable: VariableToWrite, dtype: np.dtype[Any]) -> bytes:
+    own = next((value for name, value in variable.attributes if name == "_FillValue"), None)
     if isinstance(own, bytes):
         own = np.frombuffer(own, "S1")
     if own is not None and own.size == 1 and own.dtype == dtype.newbyteorder("="):
         return np.asarray(own).astype(dtype).tobytes()
     return np.array(DEFAULT_FILLS[variable.type], dtype).tobytes()
+
+
+KEPT_SIZE = 256
+"""Maximum bytes of a text that is kept for the next file."""
+
+
+@lru_cache(4096)
+def _name(name: str, count_size: int) -> bytes:
+    raw = name.encode()
+    return len(raw).to_bytes(count_size, "big") + raw + bytes(-len(raw) % 4)
+
+
+@lru_cache(4096)
+def _characters(name: str, value: bytes, count_size: int) -> bytes:
+    """Return an attribute of characters."""
+    return _attribute(name, NC_CHAR, len(value), value, count_size)
+
+
+@lru_cache(4096)
+def _numbers(name: str, dtype: np.dtype[Any], data: bytes, count_size: int) -> bytes:
+    """Return an attribute of numbers, from its values in native byte order."""
+    values = np.frombuffer(data, dtype)
+    raw = values.astype(dtype.newbyteorder(">")).tobytes()
+    return _attribute(name, CODES.index(dtype.str[1:]), values.size, raw, count_size)
+
+
+def _attribute(name: str, number: int, n: int, raw: bytes, count_size: int) -> bytes:
+    head = _name(name, count_size) + number.to_bytes(4, "big") + n.to_bytes(count_size, "big")
+    return head + raw + bytes(-len(raw) % 4)
 
 
 class _HeaderWriter:
@@ -180,38 +206,29 @@ class _HeaderWriter:
     def count(self, value: int) -> None:
         self.number(value, self.count_size)
 
-    def padded(self, raw: bytes) -> None:
-        self.data += raw + bytes(-len(raw) % 4)
-
     def name(self, name: str) -> None:
-        raw = name.encode()
-        self.count(len(raw))
-        self.padded(raw)
+        self.data += _name(name, self.count_size)
 
     def list_head(self, tag: int, n: int) -> None:
         self.number(tag if n else ABSENT)
         self.count(n)
 
-    def attribute_list(self, attributes: Sequence[ClassicAttribute]) -> None:
+    def attribute_list(self, attributes: Sequence[AttributeToWrite]) -> None:
         self.list_head(NC_ATTRIBUTE, len(attributes))
         for name, value in attributes:
-            self.name(name)
             if isinstance(value, bytes):
-                number, n, raw = NC_CHAR, len(value), value
+                make = _characters if len(value) <= KEPT_SIZE else _characters.__wrapped__
+                self.data += make(name, value, self.count_size)
             else:
-                number, n = CODES.index(value.dtype.str[1:]), value.size
-                raw = np.asarray(value).astype(value.dtype.newbyteorder(">")).tobytes()
-            self.number(number)
-            self.count(n)
-            self.padded(raw)
+                self.data += _numbers(name, value.dtype, value.tobytes(), self.count_size)
 
     def header(
         self,
         numrecs: int,
         dimensions: Sequence[tuple[str, int]],
         record_dimension: int | None,
-        attributes: Sequence[ClassicAttribute],
-        variables: Sequence[ClassicVariable],
+        attributes: Sequence[AttributeToWrite],
+        variables: Sequence[VariableToWrite],
         sizes: Sequence[int],
     ) -> list[int]:
         """Append everything after the magic number, and return where the position of each variable goes."""

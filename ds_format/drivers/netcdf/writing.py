@@ -1,4 +1,4 @@
-"""Ordinary small datasets → netCDF-4 files, in one step and without a library. All others need a Sink."""
+"""Ordinary small datasets → files, in one step and without a library. All others need a Sink."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from typing import Any
 
 from ...body import Address, path_text
 from ...body.target import write_at_once
+from ...errors import UnsupportedError
 from ...hdf5.composing import NotCovered
+from .classic.composing import compose_classic
 from .format import DEFAULT_FORMAT
 from .hdf5.composing import compose
-from .hdf5.ordinary import describe
+from .ordinary import describe
 
 
 def dumps(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], **options: Any) -> bytes | None:
     """Return the bytes of a file; None if a Sink has to write it. Parameters are those of `write`."""
-    if options and options != {"format": DEFAULT_FORMAT}:
+    if options.keys() - {"format"}:
         return None
-    described = describe(arrays, meta)
+    described = describe(arrays, meta, options.get("format"))
+    if described is None:
+        return None
     try:
-        return None if described is None else compose(*described)
-    except NotCovered:
+        return (compose if described[0].format == DEFAULT_FORMAT else compose_classic)(*described)
+    except (NotCovered, UnsupportedError):  # the Sink names the fault
         return None
 
 

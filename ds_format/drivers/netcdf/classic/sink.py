@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....body.body import OutputBody
-from ....classic.composing import VERSIONS, ClassicAttribute, ClassicLayout, ClassicVariable, Extent, compose
-from ....classic.format import CODES, NC_CHAR
-from ....errors import UnsupportedError
+from ....classic.composing import ClassicLayout, Extent
 from ....model.rounding import Rounding
 from ...library.plan import Facts, VariablePlan
 from ...spool import BlockPool
 from ..definition import DefinedVariable
-from ..records import Attributes, VariableRecord
 from ..sink import OwnSink
 from ..writers import VariableWriter
+from .composing import SmallFile, lay_out, put, stored
 
 SMALL_SIZE = 1024 * 1024
 """Bytes of a file that is put together in memory."""
@@ -75,21 +73,10 @@ class ClassicSink(OwnSink):
         if self._layout is not None:
             return
         records = self._definer.records
-        ids = {path: i for i, path in enumerate(records.dimensions)}
-        unlimited = next((i for i, each in enumerate(records.dimensions.values()) if each.is_unlimited), None)
-        for each in records.variables.values():
-            if unlimited in [ids[dim] for dim in each.dims[1:]]:
-                raise UnsupportedError("only the first dimension can be unlimited", variable=each.path)
-        self._layout = compose(
-            VERSIONS[self._format],
-            [(each.path, each.size) for each in records.dimensions.values()],
-            unlimited,
-            _new_attributes(records.attributes[""]),
-            [_new_variable(each, ids) for each in records.variables.values()],
-        )
+        self._layout = lay_out(records)
         self._extents = dict(zip(records.variables, self._layout.extents, strict=True))
         self._untouched.update(records.variables)
-        self._output = _Buffer(self._layout.size) if self._layout.size <= SMALL_SIZE else self._file
+        self._output = SmallFile(self._layout.size) if self._layout.size <= SMALL_SIZE else self._file
         self._output.write(0, self._layout.header)
         plans = {plan.name: plan for plan in self._plan.variables.values()}
         for name, blocks in self._waiting.items():
@@ -108,7 +95,7 @@ class ClassicSink(OwnSink):
         for name in self._untouched:
             extent = self._extents[name]
             put(self._output, extent, 0, extent.fill * (extent.size * extent.records // len(extent.fill)))
-        if isinstance(self._output, _Buffer):
+        if isinstance(self._output, SmallFile):
             self._file.write(0, self._output.data)
 
 
@@ -123,77 +110,6 @@ def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
                 yield flat[i : i + PIECE]
 
 
-def _new_attributes(attributes: Attributes) -> list[ClassicAttribute]:
-    found = []
-    for name, (form, value, _) in attributes.items():
-        # netCDF4 writes a NUL for empty text
-        found.append(ClassicAttribute(name, value if form == "number" else value or b"\0"))
-    return found
-
-
-def _new_variable(record: VariableRecord, ids: dict[str, int]) -> ClassicVariable:
-    number = NC_CHAR if isinstance(record.type, str) else CODES.index(record.type.str[1:])
-    return ClassicVariable(
-        record.path, tuple(ids[dim] for dim in record.dims), _new_attributes(record.attributes), number
-    )
-
-
-class _Buffer:
-    """A small file in memory, with the methods of `OutputBody` that are needed."""
-
-    def __init__(self, size: int):
-        self.data = np.zeros(size, np.uint8)
-
-    def write(self, offset: int, data: Any) -> None:
-        raw = np.frombuffer(data, np.uint8)
-        self.data[offset : offset + raw.size] = raw
-
-    def write_ranges(self, offsets: NDArray[np.int64], size: int, data: Any) -> None:
-        rows = np.frombuffer(data, np.uint8).reshape(-1, size)
-        self.data[offsets[:, None] + np.arange(size)] = rows
-
-
-def put(output: OutputBody | _Buffer, extent: Extent, start: int, data: Any) -> None:
-    """Write bytes of a variable.
-
-    Parameters
-    ----------
-    output : OutputBody or _Buffer
-    extent : Extent
-    start : int
-        Bytes of the variable before them.
-    data : buffer
-        With padding, the whole variable or record is padded when its last byte is written.
-    """
-    view, size = memoryview(data).cast("B"), extent.size
-    while view.nbytes:
-        record, inside = divmod(start, size)
-        first, n = extent.begin + record * extent.step, view.nbytes
-        if extent.records == 1 or inside or n < size:
-            n = min(size - inside, n)
-            output.write(first + inside, view[:n])
-            if inside + n == size and extent.padding:
-                output.write(first + size, _pad(extent))
-        elif extent.step == size:
-            n -= n % size
-            output.write(first, view[:n])
-        else:
-            count = n // size
-            n = count * size
-            rows = np.frombuffer(view[:n], np.uint8).reshape(count, size)
-            if extent.padding:
-                pad = np.frombuffer(_pad(extent), np.uint8)
-                rows = np.concatenate([rows, np.broadcast_to(pad, (count, pad.size))], axis=1)
-            offsets = first + np.arange(count, dtype=np.int64) * extent.step
-            output.write_ranges(offsets, rows.shape[1], np.ascontiguousarray(rows))
-        start += n
-        view = view[n:]
-
-
-def _pad(extent: Extent) -> bytes:
-    return (extent.fill * extent.padding)[: extent.padding]
-
-
 class ClassicWriter(VariableWriter):
     """Writes values as big-endian bytes.
 
@@ -201,12 +117,12 @@ class ClassicWriter(VariableWriter):
     ----------
     defined : DefinedVariable
     rounding : Rounding, optional
-    output : OutputBody or _Buffer
+    output : OutputBody or SmallFile
     extent : Extent
     """
 
     def __init__(
-        self, defined: DefinedVariable, rounding: Rounding | None, output: OutputBody | _Buffer, extent: Extent
+        self, defined: DefinedVariable, rounding: Rounding | None, output: OutputBody | SmallFile, extent: Extent
     ):
         super().__init__(defined, rounding)
         self.output = output
@@ -222,7 +138,7 @@ class ClassicWriter(VariableWriter):
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write values after those already written, whatever the slices."""
-        raw = np.ascontiguousarray(values, self.extent.dtype).reshape(-1).view(np.uint8)
+        raw = stored(values, self.extent)
         put(self.output, self.extent, self.position, raw)
         self.position += raw.nbytes
 

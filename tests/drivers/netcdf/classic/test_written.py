@@ -92,9 +92,9 @@ def test_a_variable_without_values_is_filled(tmp_path: Path) -> None:
 
 def test_vsize_of_a_large_variable() -> None:
     """In CDF-2 it has 32 bits: the library writes the largest number."""
-    from ds_format.classic.composing import ClassicVariable, compose  # noqa: PLC0415
+    from ds_format.classic.composing import VariableToWrite, compose  # noqa: PLC0415
 
-    made = compose(2, [("x", 2**31)], None, [], [ClassicVariable("v", (0,), [], 6)])
+    made = compose(2, [("x", 2**31)], None, [], [VariableToWrite("v", (0,), [], 6)])
     assert read_items(memoryview(made.header), made.size).variables[0].vsize == 2**32 - 1
     assert made.size == len(made.header) + 2**34
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
 from benchmarks.stations import ORDINARY, station
@@ -16,8 +16,11 @@ from ds_format.api.files import prepared
 from ds_format.codec.encode import describe
 from ds_format.drivers.netcdf import writing
 from ds_format.drivers.netcdf.creating import create
+from ds_format.drivers.netcdf.ordinary import COMPOSED
+from ds_format.errors import UnsupportedError
 
-from ....strategies import usual_datasets
+from ...conftest import cases
+from ...strategies import usual_datasets
 
 NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 
@@ -49,6 +52,7 @@ def one(array: Any, dims: Any = None, **entry: Any) -> dict[str, Any]:
     return found
 
 
+CLASSIC = sorted(COMPOSED - {"NETCDF4"})
 GAPS = np.ma.MaskedArray([1.0, 2, 3], [True, False, False])
 DEFLATED = {"compression": "zlib", "level": 1, "shuffle": True, "fletcher32": True}
 TAKEN: dict[str, Any] = {
@@ -145,16 +149,47 @@ def test_what_is_left(name: str) -> None:
 def test_options() -> None:
     data = one(np.zeros(2))
     assert at_once(data, format="NETCDF4") == at_once(data)
-    assert at_once(data, format="NETCDF3_CLASSIC") is at_once(data, compression="zlib") is None
+    assert at_once(data, format="NETCDF4_CLASSIC") is at_once(data, compression="zlib") is None
+    recorded = {**data, ".": {**data["."], ".": {".netcdf": {"format": "NETCDF3_CLASSIC"}}}}
+    assert at_once(recorded) == at_once(data, format="NETCDF3_CLASSIC") != at_once(recorded, format="NETCDF4")
+
+
+@pytest.mark.parametrize("format", CLASSIC)
+@cases("name", [*TAKEN, *LEFT])
+def test_classic_files(name: str, format: str, tmp_path: Path) -> None:
+    data = TAKEN.get(name) or LEFT[name]
+    found = at_once(data, format=format)
+    try:
+        expected = step_by_step(data, tmp_path / "a.nc", format=format)
+    except (UnsupportedError, Warning):
+        assert found is None
+        return
+    assert found == expected or (found is None and name in LEFT)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        one(np.array([1.0, 9.969209968386869e36], "f4")),
+        one(np.zeros((2, 3)), ["t", "y"]),
+        one(np.arange(3)),
+    ],
+    ids=["the default fill value", "a second unlimited dimension", "a type"],
+)
+def test_what_classic_files_leave(data: dict[str, Any]) -> None:
+    """A value that readers of classic files take for missing, and what they cannot hold."""
+    unlimited = {".": {**data["."], ".": {".netcdf": {"unlimited": ["y"] if "y" in str(data["."]) else []}}}}
+    assert at_once({**data, **unlimited}) is not None
+    assert at_once({**data, **unlimited}, format="NETCDF3_CLASSIC") is None
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(usual_datasets())
-def test_random_datasets(tmp_path: Path, data: dict[str, Any]) -> None:
-    found = at_once(data)
+@given(usual_datasets(), st.sampled_from(sorted(COMPOSED)))
+def test_random_datasets(tmp_path: Path, data: dict[str, Any], format: str) -> None:
+    found = at_once(data, format=format)
     if found is None:
         return
-    assert found == step_by_step(data, tmp_path / "a.nc")
+    assert found == step_by_step(data, tmp_path / "a.nc", format=format)
 
 
 def test_many_random_datasets_are_ordinary(tmp_path: Path) -> None:
@@ -163,6 +198,10 @@ def test_many_random_datasets_are_ordinary(tmp_path: Path) -> None:
         data = random_dataset(random)
         found = at_once(data)
         assert found is not None and found == step_by_step(data, tmp_path / f"{i}.nc")
+        data["."]["."][".netcdf"]["unlimited"] = []
+        found = at_once(data, format="NETCDF3_64BIT_DATA")
+        assert found is not None
+        assert found == step_by_step(data, tmp_path / f"{i}.nc", format="NETCDF3_64BIT_DATA")
 
 
 def random_dataset(random: Any) -> dict[str, Any]:

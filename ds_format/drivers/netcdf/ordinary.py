@@ -1,4 +1,4 @@
-"""Ordinary datasets → the definitions and values of a small netCDF-4 file, in one pass.
+"""Ordinary datasets → the definitions and values of a small classic or netCDF-4 file, in one pass.
 
 They are the same as those that `definition.Definer` and `writers` make step by step, which take ten times as long. All
 that they would warn of, refuse, or have to search for is left to them.
@@ -6,6 +6,7 @@ that they would warn of, refuse, or have to search for is left to them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import UnsupportedError
-from ....model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable
-from ....model.settings import NETCDF
-from ...library.catalog import BOOL_ATTRIBUTE
-from ..attributes import EncodedAttribute, encode
-from ..format import (
+from ...errors import UnsupportedError
+from ...model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable, is_default_missing
+from ...model.settings import NETCDF
+from ..library.catalog import BOOL_ATTRIBUTE
+from .attributes import EncodedAttribute, encode
+from .format import (
     BOOL_CODE,
     CDF5_CODES,
+    CODES,
     DEFAULT_FORMAT,
     ENCODING_ATTRIBUTE,
     MARKER,
@@ -29,8 +31,8 @@ from ..format import (
     RESERVED,
     creation_options,
 )
-from ..records import DimensionRecord, FileRecords, VariableRecord
-from .composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
+from .hdf5.composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
+from .records import DimensionRecord, FileRecords, VariableRecord
 
 DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
 """Properties that follow from the data."""
@@ -42,6 +44,13 @@ BOOL = np.dtype(BOOL_CODE)
 NUMBERS = {np.dtype(code): np.dtype(code) for code in CDF5_CODES} | {np.dtype(np.bool_): BOOL}
 """Types in memory → types in the file."""
 IS_BOOL = EncodedAttribute("text", BOOL_ATTRIBUTE[1].encode())
+UNICODE = {
+    ENCODING_ATTRIBUTE: EncodedAttribute("text", b"utf-8"),
+    MARKER: EncodedAttribute("text", json.dumps({"type": "unicode"}).encode()),
+}
+"""Attributes of characters that are text."""
+COMPOSED = frozenset({DEFAULT_FORMAT, "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"})
+"""Formats that are written in one step."""
 SMALL = 2
 """Bytes of numbers all of whose values may well occur."""
 
@@ -51,10 +60,12 @@ class _Other(Exception):
 
 
 Described = tuple[FileRecords, dict[str, NDArray[Any]]]
-"""A file and the values of its variables, for `composing.compose`."""
+"""A file and the values of its variables, for a composer."""
 
 
-def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described | None:
+def describe(
+    arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], format: str | None = None
+) -> Described | None:
     """Return the file of a dataset and its values; None if it is not ordinary.
 
     Parameters
@@ -62,17 +73,20 @@ def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -
     arrays : dict
         Key → ndarray or MaskedArray; None for a variable without data, which is not ordinary.
     meta : Metadata
+    format : str, optional
+        As for `creating.create`.
     """
     try:
-        return _described(arrays, meta)
+        return _described(arrays, meta, format)
     except _Other:
         return None
 
 
-def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> Described:
+def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], format: str | None) -> Described:
     of_file = meta.get(".", {})
-    unlimited = _unlimited(of_file)
-    records = FileRecords(DEFAULT_FORMAT, attributes={"": _attributes(of_file, None)})
+    format, unlimited = _settings(of_file, format)
+    is_classic = format != DEFAULT_FORMAT
+    records = FileRecords(format, attributes={"": _attributes(of_file, None, format)})
     values: dict[str, NDArray[Any]] = {}
     sizes: dict[str, int] = {}
     total = 0
@@ -88,8 +102,10 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
         for dim, n in zip(names, array.shape, strict=True):
             if sizes.setdefault(dim, n) != n or not _is_name(dim):
                 raise _Other
-        records.variables[name], values[name] = _variable(name, array, entry, names, unlimited)
-    if total > MAX_SIZE or not unlimited.issubset(sizes):
+        if is_classic and not unlimited.isdisjoint(names[1:]):
+            raise _Other
+        records.variables[name], values[name] = _variable(name, array, entry, names, unlimited, format)
+    if total > MAX_SIZE or not unlimited.issubset(sizes) or (is_classic and len(unlimited) > 1):
         raise _Other
     records.dimensions = {name: DimensionRecord(name, n, name in unlimited) for name, n in sizes.items()}
     for record in records.variables.values():
@@ -101,17 +117,17 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
     return records, values
 
 
-def _unlimited(entry: Mapping[str, Any]) -> set[str]:
-    record = entry.get(NETCDF)
-    if record is None:
-        return set()
+def _settings(entry: Mapping[str, Any], format: str | None) -> tuple[str, set[str]]:
+    """Return the format of the file, and its unlimited dimensions."""
+    record = entry.get(NETCDF, {})
     if type(record) is not dict or record.keys() - {"unlimited", "format"}:
         raise _Other
-    names = record.get("unlimited", [])
-    if record.get("format", DEFAULT_FORMAT) != DEFAULT_FORMAT or type(names) is not list:
+    names, recorded = record.get("unlimited", []), record.get("format", DEFAULT_FORMAT)
+    chosen = recorded if format is None else format
+    if chosen not in COMPOSED or type(names) is not list:
         raise _Other
     try:
-        return set(names)
+        return chosen, set(names)
     except TypeError:
         raise _Other from None
 
@@ -127,7 +143,7 @@ def _is_name(name: Any) -> bool:
 # --- attributes ---
 
 
-def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> dict[str, EncodedAttribute]:
+def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None, format: str) -> dict[str, EncodedAttribute]:
     """Return the attributes of a variable of numbers, or of anything else (`dtype` is None)."""
     found = {}
     for name, value in entry.items():
@@ -139,32 +155,32 @@ def _attributes(entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> dict[s
             found[name] = _text(name, value)
             continue
         if type(value) in KEPT:
-            key = name, repr(value), dtype if name in VALUE_ATTRIBUTES else None
+            key = name, repr(value), dtype if name in VALUE_ATTRIBUTES else None, format
             encoded = _kept.get(key)
             if encoded is None:
-                encoded = _value(name, value, dtype)
+                encoded = _value(name, value, dtype, format)
                 if len(_kept) < MOST:
                     _kept[key] = encoded
             found[name] = encoded
         else:
-            found[name] = _value(name, value, dtype)
+            found[name] = _value(name, value, dtype, format)
     return found
 
 
 KEPT = (float, int, list)
 MOST = 4096
-_kept: dict[tuple[str, str, np.dtype[Any] | None], EncodedAttribute] = {}
-"""Numbers and lists that were encoded, by name and `repr`; at most `MOST`."""
+_kept: dict[tuple[str, str, np.dtype[Any] | None, str], EncodedAttribute] = {}
+"""Numbers and lists that were encoded, by name, `repr` and format; at most `MOST`."""
 
 
-def _value(name: str, value: Any, dtype: np.dtype[Any] | None) -> EncodedAttribute:
+def _value(name: str, value: Any, dtype: np.dtype[Any] | None, format: str) -> EncodedAttribute:
     """Return an attribute that is not text."""
     if not _is_name(name) or name in UNUSUAL:
         raise _Other
     if name in VALUE_ATTRIBUTES and dtype is not None and not isinstance(value, (np.generic, np.ndarray)):
         value = in_type_of_variable(value, dtype)
     try:
-        encoded = encode(value, DEFAULT_FORMAT)
+        encoded = encode(value, format)
     except UnsupportedError:
         raise _Other from None
     if encoded.note or encoded.form == "json":
@@ -187,7 +203,7 @@ def _text(name: str, value: str) -> EncodedAttribute:
 
 
 def _variable(
-    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], unlimited: set[str]
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], unlimited: set[str], format: str
 ) -> tuple[VariableRecord, NDArray[Any]]:
     stored = NUMBERS.get(array.dtype)
     record = entry.get(NETCDF)
@@ -197,12 +213,14 @@ def _variable(
             raise _Other
         if len(record) > ("packed" in record):
             free = tuple([dim in unlimited for dim in dims])
-            options = creation_options(record, array.shape, free, DEFAULT_FORMAT)
+            options = creation_options(record, array.shape, free, format)
             if options.get("compression", "zlib") != "zlib":
                 raise _Other
     if stored is None:
-        return _text_variable(name, array, entry, dims)
-    attributes = _attributes(entry, stored)
+        return _text_variable(name, array, entry, dims, format)
+    if stored.str[1:] not in CODES[format]:
+        raise _Other
+    attributes = _attributes(entry, stored, format)
     fill = attributes.get(FILL_ATTRIBUTE)
     values, mask, has_missing = array, np.ma.nomask, False
     if type(array) is not np.ndarray:
@@ -220,6 +238,13 @@ def _variable(
             attributes = {FILL_ATTRIBUTE: fill, **attributes}
         values = _marked(values, mask, has_missing, fill.value, entry.get(FILL_ATTRIBUTE, fill.value), stored)
     if fill is None:
+        # in a classic file, this value means missing to readers
+        if (
+            format != DEFAULT_FORMAT
+            and is_default_missing(entry, stored.kind)
+            and (values == default_fill(stored)).any()
+        ):
+            raise _Other
         options["fill_value"] = False
     values = values.astype(stored, copy=False)
     if "endian" in options:
@@ -240,9 +265,9 @@ def _marked(
 
 
 def _text_variable(
-    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...]
+    name: str, array: Any, entry: Mapping[str, Any], dims: tuple[str, ...], format: str
 ) -> tuple[VariableRecord, NDArray[Any]]:
-    attributes = _attributes(entry, None)
+    attributes = _attributes(entry, None, format)
     mask = np.ma.getmask(array)
     if not array.dtype.hasobject or FILL_ATTRIBUTE in attributes or (mask is not np.ma.nomask and mask.any()):
         raise _Other
@@ -256,11 +281,24 @@ def _text_variable(
             raise _Other from None
         if any(b"\0" in text for text in encoded):
             raise _Other
+        if format != DEFAULT_FORMAT:
+            return _characters(name, encoded, values.shape, dims, {**attributes, **UNICODE})
         out = np.empty(len(texts), object)
         out[:] = encoded
         return VariableRecord(name, "string", dims, attributes), out.reshape(values.shape)
     if kinds != {bytes} or any(text.endswith(b"\0") for text in texts):
         raise _Other
+    return _characters(name, texts, values.shape, dims, attributes)
+
+
+def _characters(
+    name: str,
+    texts: list[bytes],
+    shape: tuple[int, ...],
+    dims: tuple[str, ...],
+    attributes: dict[str, EncodedAttribute],
+) -> tuple[VariableRecord, NDArray[Any]]:
+    """Return a variable of characters, along a dimension of the longest text."""
     size = max(max(map(len, texts)), 1)
-    characters = np.array(texts, f"S{size}").reshape(*values.shape, 1).view(CHARACTER)
+    characters = np.array(texts, f"S{size}").reshape(*shape, 1).view(CHARACTER)
     return VariableRecord(name, "char", (*dims, f"string{size}"), attributes), characters
