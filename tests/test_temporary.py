@@ -228,10 +228,11 @@ def test_a_finished_file_can_be_read_from_its_first_moment(
     assert found == [[1, 2, 3]]
 
 
-def test_a_fork_that_stays_does_not_lock_the_finished_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"format": "NETCDF3_CLASSIC"}], ids=["nc", "nc3"])
+def test_a_fork_that_stays_does_not_lock_the_finished_file(options: dict[str, str], tmp_path: Path) -> None:
     path, child = tmp_path / "a.nc", 0
     try:
-        with sink_of(path, {"format": "NETCDF3_CLASSIC"}):  # else the library does, which locks what it writes
+        with sink_of(path, options):
             child = os.fork()
             if not child:
                 time.sleep(60)

@@ -78,7 +78,7 @@ def describe(
     """
     try:
         return _described(arrays, meta, format)
-    except _Other:
+    except (_Other, RecursionError):  # of attributes that are too deep
         return None
 
 

@@ -187,6 +187,8 @@ class OwnSink(NetCDFSink):
 
     def _close_file(self, file: OutputBody) -> None:
         file.close()
+        with self._target.lent_again():
+            pass  # the HDF5 library locks what it reads: the lock here must not be in its way
 
     @contextlib.contextmanager
     def _at(self, variable: str | None) -> Iterator[None]:
