@@ -5,17 +5,22 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
 import netCDF4
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.classic.format import read_items
 from ds_format.drivers.netcdf.classic import sink
+from ds_format.drivers.netcdf.format import NetCDFWarning
 
+from ....strategies import datasets, usual_datasets
+from ..both import differences
 from .copying import copied
 
 FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
@@ -70,6 +75,23 @@ def test_bytes_of_the_library(
         if key != ".":
             assert np.ma.allequal(back[key], value), key
             assert np.array_equal(np.ma.getmaskarray(back[key]), np.ma.getmaskarray(value)), key
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(usual_datasets(), datasets()), st.sampled_from(FORMATS))
+def test_random_datasets(tmp_path: Path, data: dict[str, Any], format: str) -> None:
+    path = tmp_path / "a.nc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NetCDFWarning)
+        try:
+            ds.write(path, data, format=format)
+        except ds.UnsupportedError:
+            return
+    found = path.read_bytes()
+    expected = copied(path, tmp_path / "b.nc")
+    assert found == expected[: len(found)]
+    assert not any(expected[len(found) :])  # the library leaves zeros behind a file without dimensions
+    assert differences(path) == []
 
 
 @pytest.mark.parametrize("format", FORMATS)
