@@ -144,7 +144,11 @@ SHORT = Shown(
         Row("read a plain one: nine variables of numbers, no gaps", ("stations, read, headers differ",)),
         Row("many as one dataset, `ds.read_many(dim=...)`, per file", ('stations, read_many(dim="time"), ordinary',)),
         Row("write one, atomically", ("stations, write, ordinary",)),
-        Row("read one in a netCDF-4 file", ("ordinary netCDF-4, read",), without=(ALONE, THEIRS)),
+        Row(
+            "read / write one as a netCDF-4 file",
+            ("ordinary netCDF-4, read", "stations, write netCDF-4, ordinary"),
+            without=(ALONE, THEIRS),
+        ),
         Row("read / write 400 MB", ("read large", "write large")),
         LISTING,
     ),
