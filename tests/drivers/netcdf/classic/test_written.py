@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ import ds_format as ds
 ds.write({str(tmp_path / "a.nc")!r}, {{"x": [1.5, 2.5], "t": ["a", "b"]}}, format="NETCDF3_CLASSIC")
 assert "netCDF4" not in sys.modules, "loaded"
 """
-    subprocess.run([shutil.which("python") or "python", "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_in_memory() -> None:
