@@ -337,7 +337,7 @@ def _netcdf() -> Driver:
 
 @functools.cache
 def _netcdf_writers() -> tuple[Callable[..., bool], Callable[..., bytes | None]]:
-    from .netcdf.writing import dumps, write
+    from .netcdf.ordinary import dumps, write
 
     return write, dumps
 

@@ -1,7 +1,8 @@
-"""Ordinary datasets → the definitions and values of a small classic or netCDF-4 file, in one pass.
+"""Ordinary small datasets → files, in one step and without a library. All others need a Sink.
 
-They are the same as those that `definition.Definer` and `writers` make step by step, which take ten times as long. All
-that they would warn of, refuse, or have to search for is left to them.
+One pass makes definitions and values, of which `classic.composing` or `hdf5.composing` makes bytes. They are the same as
+those that `definition.Definer` and `writers` make step by step, which take ten times as long. All that they would warn
+of, refuse, or have to search for is left to them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import Address, path_text
+from ...body.target import write_at_once
 from ...errors import UnsupportedError
+from ...hdf5.composing import NotCovered
 from ...model.missing import FILL_ATTRIBUTE, VALUE_ATTRIBUTES, default_fill, in_type_of_variable, is_default_missing
 from ...model.settings import NETCDF
 from ..library.catalog import BOOL_ATTRIBUTE
 from .attributes import EncodedAttribute, encode
+from .classic.composing import compose_classic
 from .format import (
     BOOL_CODE,
     CDF5_CODES,
@@ -31,7 +36,7 @@ from .format import (
     RESERVED,
     creation_options,
 )
-from .hdf5.composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE
+from .hdf5.composing import CHARACTER, MAX_RANK, MAX_SIZE, STRING_SIZE, compose
 from .records import DimensionRecord, FileRecords, VariableRecord
 
 DERIVED = frozenset({".size", ".type", ".missing", ".dtypes"})
@@ -57,6 +62,48 @@ SMALL = 2
 
 class _Other(Exception):
     """Something that is not ordinary."""
+
+
+def dumps(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], **options: Any) -> bytes | None:
+    """Return the bytes of a file; None if a Sink has to write it. Parameters are those of `write`."""
+    if options.keys() - {"format"}:
+        return None
+    described = describe(arrays, meta, options.get("format"))
+    if described is None:
+        return None
+    try:
+        return (compose if described[0].format == DEFAULT_FORMAT else compose_classic)(*described)
+    except (NotCovered, UnsupportedError):  # the Sink names the fault
+        return None
+
+
+def write(
+    path: Any,
+    arrays: Mapping[str, Any],
+    meta: Mapping[str, Mapping[str, Any]],
+    *,
+    atomic: bool = True,
+    durable: bool = False,
+    **options: Any,
+) -> bool:
+    """Write a whole file at once, and return whether this was possible. If not, a Sink has to write it.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or Address
+    arrays : dict
+        Key → ndarray, MaskedArray, or None for a variable without data.
+    meta : Metadata
+    atomic, durable : bool
+        As for `kernels.files.files.write_file`.
+    **options
+        Those of `NetCDFSink`. With most of them it is not possible.
+    """
+    data = dumps(arrays, meta, **options)
+    if data is None:
+        return False
+    write_at_once(path if isinstance(path, Address) else path_text(path), [data], atomic=atomic, durable=durable)
+    return True
 
 
 Described = tuple[FileRecords, dict[str, NDArray[Any]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy.typing import NDArray
@@ -53,3 +54,13 @@ class VariableWriter(LibraryWriter[VariablePlan]):
                 f'name another in the attribute "{missing.FILL_ATTRIBUTE}"'
             )
         return values if self.rounding is None else self.rounding.apply(values, self.sentinels)
+
+
+class ConsecutiveWriter(VariableWriter):
+    """Takes values one after another, not slabs of them."""
+
+    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
+        """Write values after those already written; see `LibraryWriter.add`."""
+        with guard:
+            self.put((), values)
+        self.written += len(values)

@@ -14,7 +14,7 @@ import ds_format as ds
 from benchmarks.stations import ORDINARY, station
 from ds_format.api.files import prepared
 from ds_format.codec.encode import describe
-from ds_format.drivers.netcdf import writing
+from ds_format.drivers.netcdf import ordinary
 from ds_format.drivers.netcdf.creating import create
 from ds_format.drivers.netcdf.ordinary import COMPOSED
 from ds_format.errors import UnsupportedError
@@ -42,7 +42,7 @@ def step_by_step(data: Any, path: Path, **options: Any) -> bytes:
 
 
 def at_once(data: Any, **options: Any) -> bytes | None:
-    return writing.dumps(*prepared(data), **options)
+    return ordinary.dumps(*prepared(data), **options)
 
 
 def one(array: Any, dims: Any = None, **entry: Any) -> dict[str, Any]:

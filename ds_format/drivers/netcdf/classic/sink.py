@@ -7,7 +7,6 @@ arrive before are kept until then. A small file is put together in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ...library.plan import Facts, VariablePlan
 from ...spool import BlockPool
 from ..definition import DefinedVariable
 from ..sink import OwnSink
-from ..writers import VariableWriter
+from ..writers import ConsecutiveWriter, VariableWriter
 from .composing import SmallFile, lay_out, put, stored
 
 SMALL_SIZE = 1024 * 1024
@@ -110,7 +109,7 @@ def _pieces(blocks: Iterable[Any]) -> Iterator[Any]:
                 yield flat[i : i + PIECE]
 
 
-class ClassicWriter(VariableWriter):
+class ClassicWriter(ConsecutiveWriter):
     """Writes values as big-endian bytes.
 
     Parameters
@@ -129,12 +128,6 @@ class ClassicWriter(VariableWriter):
         self.extent = extent
         self.position = 0
         """Bytes so far."""
-
-    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
-        """Write values after those already written; see `LibraryWriter.add`."""
-        with guard:
-            self.put((), values)
-        self.written += len(values)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write values after those already written, whatever the slices."""

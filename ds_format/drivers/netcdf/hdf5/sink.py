@@ -5,7 +5,6 @@ If the composer does not cover the file, the library writes it from the same rec
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ...library.plan import Facts, VariablePlan
 from ..by_library import write_by_library
 from ..definition import DefinedVariable, char_dimension
 from ..sink import OwnSink, WritingPlan
-from ..writers import VariableWriter
+from ..writers import ConsecutiveWriter, VariableWriter
 from .composing import MAX_RANK, MAX_SIZE, STRING_SIZE, compose
 
 
@@ -43,7 +42,7 @@ def _size(variable: VariablePlan) -> int:
     return variable.total * max(size, 1)
 
 
-class RecordingWriter(VariableWriter):
+class RecordingWriter(ConsecutiveWriter):
     """Keeps the values of a variable.
 
     Parameters
@@ -59,14 +58,9 @@ class RecordingWriter(VariableWriter):
         self._parts: list[NDArray[Any]] = []
         self._values = values
 
-    def add(self, values: NDArray[Any], guard: AbstractContextManager[None]) -> None:
-        """Keep values; see `LibraryWriter.add`."""
-        self._parts.append(np.array(values))
-        self.written += len(values)
-
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        """Never called: all values are put at once."""
-        raise NotImplementedError
+        """Keep values after those already kept, whatever the slices."""
+        self._parts.append(np.array(values))
 
     def finish(self) -> list[str]:
         """See `LibraryWriter.finish`."""
