@@ -1,8 +1,8 @@
 """Ordinary small datasets → files, in one step and without a library. All others need a Sink.
 
-One pass makes definitions and values, of which `classic.composing` or `hdf5.composing` makes bytes. They are the same as
-those that `definition.Definer` and `writers` make step by step, which take ten times as long. All that they would warn
-of, refuse, or have to search for is left to them.
+One pass makes definitions and values, of which `classic.composing` or `hdf5.composing` makes bytes. They are the same
+as those that `definition.Definer` and `writers` make step by step, which takes ten times as long. All that these would
+warn of, refuse, or have to search for is left to them.
 """
 
 from __future__ import annotations
