@@ -140,11 +140,12 @@ def test_a_signal_ends_workers_and_leaves_no_temporary_file(number: signal.Signa
     out, err = process.communicate(timeout=60)
     assert process.returncode == -number
     assert (out, err.count("\n")) == ("", 1), err
-    assert err == f"ds convert: ended early: {len(names('out'))} of 3 converted; --resume continues\n"
+    n = len(journaled())
+    assert err == f"ds convert: ended early: {n} of 3 converted; --resume continues\n"
     assert processes_of(process.pid) == set()
     assert "slow.ds" not in names("out")
-    assert journaled() == set(names("out"))
-    check_outputs()
+    assert journaled() <= set(names("out"))
+    assert check_outputs() - n <= 1  # moved to its name in the very moment
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
