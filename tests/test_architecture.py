@@ -28,6 +28,7 @@ BELOW = {  # which folders of kernels may use which others
     "msgpack": {"common"},
     "hdf5": {"common"},
     "classic": {"common", "files"},
+    "netcdf": {"common"},
     "pickle": {"common"},
     "datadings": {"common", "msgpack"},
     "zds": {"common", "json"},

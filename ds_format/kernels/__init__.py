@@ -4,6 +4,7 @@ files       system calls for files
 ds          datasets and arrays of the ds format
 header      header lines of the ds format
 classic     classic NetCDF files
+netcdf      datasets for NetCDF files of any format
 json        JSON
 table       tables of text: CSV and TSV
 msgpack     messages of msgpack

@@ -1,0 +1,27 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+class NotOrdinary(Exception): ...
+
+class Describer:
+    def __init__(
+        self,
+        types: dict[np.dtype[Any], np.dtype[Any]],
+        fills: dict[np.dtype[Any], np.generic],
+        properties: frozenset[str],
+        unusual: frozenset[str],
+        typed: frozenset[str],
+        make: type[tuple[Any, ...]],
+        encode: Callable[[str, Any, np.dtype[Any] | None], Any],
+        options: Callable[[Any, tuple[int, ...], tuple[bool, ...]], dict[str, Any]],
+        is_boolean: dict[str, Any],
+        of_text: dict[str, Any],
+        is_classic: bool,
+        most: int,
+    ) -> None: ...
+    def attributes(self, entry: dict[str, Any], dtype: np.dtype[Any] | None) -> dict[str, Any]: ...
+    def describe(
+        self, arrays: dict[str, Any], meta: Any, unlimited: set[str]
+    ) -> tuple[list[tuple[Any, ...]], dict[str, int]]: ...
