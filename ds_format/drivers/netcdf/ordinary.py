@@ -36,7 +36,7 @@ from .format import (
     creation_options,
 )
 from .hdf5.composing import MAX_SIZE, compose
-from .records import DimensionRecord, FileRecords, VariableRecord
+from .records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
 PROPERTIES = frozenset({".size", ".type", ".missing", ".dtypes", ".dims", NETCDF})
 """Properties that follow from the data, and those that are read by themselves."""
@@ -137,7 +137,7 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]],
             if name in sizes or name in arrays:
                 raise NotOrdinary
             dimensions[name] = DimensionRecord(name, values[record.path].shape[-1])
-    attributes = {"": describer.attributes(of_file, None)}
+    attributes: dict[str, Attributes] = {"": describer.attributes(of_file, None)}
     return FileRecords(format, dimensions=dimensions, attributes=attributes, variables=variables), values
 
 

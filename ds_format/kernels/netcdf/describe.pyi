@@ -1,10 +1,11 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 class NotOrdinary(Exception): ...
 
+@final
 class Describer:
     def __init__(
         self,

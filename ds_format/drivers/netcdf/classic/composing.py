@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....body.body import OutputBody
-from ....classic.composing import VERSIONS, AttributeToWrite, ClassicLayout, Extent, VariableToWrite, compose
-from ....classic.format import CODES, NC_CHAR
+from ....classic import composing
+from ....classic.composing import DTYPES, NUMBERS, VERSIONS, ClassicLayout, Extent
+from ....classic.format import NC_CHAR
 from ....errors import UnsupportedError
-from ..records import Attributes, FileRecords, VariableRecord
+from ....model.missing import default_fill
+from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
 
 def lay_out(records: FileRecords) -> ClassicLayout:
@@ -23,18 +26,33 @@ def lay_out(records: FileRecords) -> ClassicLayout:
     UnsupportedError
         If the format cannot hold it.
     """
-    ids = {path: i for i, path in enumerate(records.dimensions)}
-    unlimited = next((i for i, each in enumerate(records.dimensions.values()) if each.is_unlimited), None)
     for each in records.variables.values():
-        if unlimited in [ids[dim] for dim in each.dims[1:]]:
+        if any(records.dimensions[dim].is_unlimited for dim in each.dims[1:]):
             raise UnsupportedError("only the first dimension can be unlimited", variable=each.path)
-    return compose(
+    return composing.lay_out(*_parts(records))
+
+
+Parts = tuple[int, list[DimensionRecord], Attributes, list[VariableRecord], tuple[bytes, ...]]
+
+
+def _parts(records: FileRecords) -> Parts:
+    return (
         VERSIONS[records.format],
-        [(each.path, each.size) for each in records.dimensions.values()],
-        unlimited,
-        _new_attributes(records.attributes[""]),
-        [_new_variable(each, ids) for each in records.variables.values()],
+        [*records.dimensions.values()],
+        records.attributes[""],
+        [*records.variables.values()],
+        fills(),
     )
+
+
+@cache
+def fills() -> tuple[bytes, ...]:
+    """Return the value that each type is filled with, as in a file."""
+    found = [b"\0"] * len(DTYPES)
+    for dtype, number in NUMBERS.items():
+        if number != NC_CHAR:
+            found[number] = np.array(default_fill(dtype), DTYPES[number]).tobytes()
+    return tuple(found)
 
 
 def compose_classic(records: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
@@ -44,36 +62,14 @@ def compose_classic(records: FileRecords, values: Mapping[str, NDArray[Any]]) ->
     ----------
     records : FileRecords
     values : dict
-        Path of each variable → all its values, in the shape of its dimensions.
-
-    Raises
-    ------
-    UnsupportedError
-        As for `lay_out`.
+        Path of each variable → all its values, C-contiguous and in native byte order.
     """
-    layout = lay_out(records)
-    buffer = SmallFile(layout.size)
-    buffer.write(0, layout.header)
-    for array, extent in zip(values.values(), layout.extents, strict=True):
-        put(buffer, extent, 0, stored(array, extent))
-    return buffer.data.tobytes()
+    return composing.compose(*_parts(records), [*values.values()])
 
 
 def stored(values: NDArray[Any], extent: Extent) -> NDArray[np.uint8]:
     """Return values as the bytes of the file, without padding."""
     return np.ascontiguousarray(values, extent.dtype).reshape(-1).view(np.uint8)
-
-
-def _new_attributes(attributes: Attributes) -> list[AttributeToWrite]:
-    # netCDF4 writes a NUL for empty text
-    return [(name, value if form == "number" else value or b"\0") for name, (form, value, _) in attributes.items()]
-
-
-def _new_variable(record: VariableRecord, ids: dict[str, int]) -> VariableToWrite:
-    number = NC_CHAR if isinstance(record.type, str) else CODES.index(record.type.str[1:])
-    return VariableToWrite(
-        record.path, tuple(ids[dim] for dim in record.dims), _new_attributes(record.attributes), number
-    )
 
 
 class SmallFile:

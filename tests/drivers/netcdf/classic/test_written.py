@@ -115,18 +115,20 @@ def test_a_variable_without_values_is_filled(tmp_path: Path) -> None:
 
 def test_vsize_of_a_large_variable() -> None:
     """In CDF-2 it has 32 bits: the library writes the largest number."""
-    from ds_format.classic.composing import VariableToWrite, compose  # noqa: PLC0415
+    from ds_format.classic.composing import lay_out  # noqa: PLC0415
+    from ds_format.drivers.netcdf.classic.composing import fills  # noqa: PLC0415
 
-    made = compose(2, [("x", 2**31)], None, [], [VariableToWrite("v", (0,), [], 6)])
+    made = lay_out(2, [("x", 2**31, False)], {}, [("v", np.dtype("f8"), ("x",), {})], fills())
     assert read_items(memoryview(made.header), made.size).variables[0].vsize == 2**32 - 1
     assert made.size == len(made.header) + 2**34
 
 
 def test_a_dimension_that_is_too_long() -> None:
-    from ds_format.classic.composing import compose  # noqa: PLC0415
+    from ds_format.classic.composing import lay_out  # noqa: PLC0415
+    from ds_format.drivers.netcdf.classic.composing import fills  # noqa: PLC0415
 
     with pytest.raises(ds.UnsupportedError, match=r'NETCDF3_CLASSIC cannot hold the length 2147483648 of "x"'):
-        compose(1, [("x", 2**31)], None, [], [])
+        lay_out(1, [("x", 2**31, False)], {}, [], fills())
 
 
 def test_netcdf4_is_not_needed(tmp_path: Path) -> None:
