@@ -12,7 +12,7 @@ import itertools
 import math
 import struct
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,7 @@ FLOATS = {2: (15, 10, 5, 0, 10, 15), 4: (31, 23, 8, 0, 23, 127), 8: (63, 52, 11,
 bias of the exponent."""
 STRING = bytes.fromhex("19010100 10000000 10000000 01000000 00000800")
 """Datatype of strings of variable length in UTF-8: sequences of unsigned numbers of one byte."""
+NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 SCALAR, NULL = b"\2\0\0\0", b"\2\0\0\2"
 """Dataspaces of one value and of none."""
 
@@ -93,6 +94,9 @@ class NewObject(NamedTuple):
     """Numbers of the dimension scales of its axes."""
     storage: NewStorage | None = None
     """None: it is not a dataset."""
+    usual: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """Attributes after those in `attributes`: name → a tuple whose second item is `bytes` for a text in UTF-8, a list of
+    `bytes` for strings of variable length, or a scalar or 1-d array of numbers."""
 
 
 @lru_cache(64)
@@ -103,6 +107,13 @@ def number_type(dtype: np.dtype[Any]) -> bytes:
         sign, *fields = FLOATS[size]
         return struct.pack("<4BI2H4BI", 0x11, 0x20 | is_big, sign, 0, size, 0, 8 * size, *fields)
     return struct.pack("<4BI2H", 0x10, is_big | (dtype.kind == "i") << 3, 0, 0, size, 0, 8 * size)
+
+
+@cache
+def _usual_types() -> dict[Any, bytes]:
+    """Return the bodies of datatype messages of usual attributes, as the kernel needs them."""
+    found: dict[Any, bytes] = {np.dtype(code): number_type(np.dtype(code)) for code in NUMBERS}
+    return {**found, list: STRING}
 
 
 def text_type(size: int) -> bytes:
@@ -240,7 +251,7 @@ def compose_file(objects: Sequence[NewObject]) -> bytes:
     most = max((len(each.storage.values) for each in _chunked(objects)), default=None)
     half = max((most + 1) // 2, LEAST_HALF) if most is not None else 32
     try:
-        return compose(list(objects), half)
+        return compose(list(objects), half, _usual_types())
     except OverflowError as error:
         raise NotCovered(f"{error}") from None
 

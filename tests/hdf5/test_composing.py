@@ -186,12 +186,12 @@ def test_more_chunks_than_one_leaf() -> None:
 )
 def test_wrong_arguments(objects: list[NewObject], half: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        compose(objects, half)
+        compose(objects, half, {})
 
 
 def test_wrong_records() -> None:
-    with pytest.raises(TypeError, match="a tuple of 6 items"):
-        compose([()], 4)
+    with pytest.raises(TypeError, match="a tuple of 7 items"):
+        compose([()], 4, {})
 
 
 @pytest.mark.skipif(shutil.which("h5stat") is None, reason="h5stat is not installed")

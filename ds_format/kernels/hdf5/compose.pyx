@@ -24,8 +24,10 @@ cdef enum:
     ALIGNMENT = 8  # of values
     USUAL_TREE = 32  # half the chunks that a node lists (HDF5_BTREE_CHUNK_IK_DEF)
     SUPERBLOCK_SIZE = 48
+    TEXT = 0x13  # class and version of text of fixed length
 
 cdef uint64_t UNDEFINED = <uint64_t> -1
+cdef bytes SCALAR = b"\2\0\0\0", NONE = b"\2\0\0\2"  # dataspaces of one value and of none
 cdef bytes DIMENSION_LIST = bytes.fromhex("1900000010000000 1700000008000000")  # sequences of references to objects
 cdef bytes REFERENCE_LIST = bytes.fromhex(  # compounds of 16 bytes: a reference, and the number of an axis
     "3602000010000000 6461746173657400 00 1700000008000000 64696d656e73696f6e00 08 100000000400000000002000")
@@ -179,13 +181,35 @@ cdef int64_t _put_layout(File* file, tuple storage) except -1:
     return position
 
 
-cdef int64_t _put_object(File* file, list objects, tuple each, list children, list users) except -1:
+cdef int _put_usual(File* file, int order, str name, object value, dict types) except -1:
+    """Append an attribute: bytes as one text, a list of bytes as strings, or a scalar or an array of numbers."""
+    cdef bytes type_, space
+    cdef uint8_t[8] text
+    cdef Py_ssize_t n
+    cdef int64_t start
+    if type(value) is bytes:
+        n = PyBytes_GET_SIZE(<bytes> value)
+        store(text, TEXT, 4)
+        store(text + 4, max(n, 1), 4)
+        type_, space = PyBytes_FromStringAndSize(<const char*> text, 8), SCALAR if n else NONE
+    elif type(value) is list:
+        type_, space = types[list], _space(len(<list> value))
+    else:
+        n = value.size
+        type_, space = types[value.dtype], _space(n) if n else NONE
+    start = _begin_attribute(file, order, name.encode(), type_, space)
+    put_values(file, value)
+    return _end_message(file, start)
+
+
+cdef int64_t _put_object(File* file, list objects, tuple each, list children, list users, dict types) except -1:
     """Append the header of an object; return where the address of its values belongs, 0 for none."""
     cdef int64_t start = _begin_header(file), message, address = 0
     cdef Output* out = &file.out
     cdef tuple attribute, scales = each[4]
-    cdef object item
+    cdef object item, name
     cdef list attributes = each[3]
+    cdef dict usual = each[6]
     cdef int number, flags, order = 0
     cdef bytes body
     for number, flags, body in <list> each[2]:
@@ -198,7 +222,7 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
         address = _put_layout(file, _record(each[5], 3))
     message = _begin_message(file, ATTRIBUTE_INFO, 4, 0)
     put(out, ATTRIBUTES_BY_ORDER << 8, 2)
-    put(out, len(attributes) + (len(scales) > 0) + (len(users) > 0), 2)
+    put(out, len(attributes) + len(usual) + (len(scales) > 0) + (len(users) > 0), 2)
     for _ in range(3):
         put(out, UNDEFINED, 8)
     _end_message(file, message)
@@ -207,6 +231,9 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
         message = _begin_attribute(file, order, attribute[0], attribute[1], attribute[2])
         put_values(file, attribute[3])
         _end_message(file, message)
+        order += 1
+    for name, item in usual.items():
+        _put_usual(file, order, name, (<tuple> item)[1], types)
         order += 1
     if scales:
         _put_scales(file, order, scales)
@@ -326,7 +353,7 @@ cdef int64_t _put_extension(File* file, int half) except -1:
     return start
 
 
-def compose(list objects not None, int half):
+def compose(list objects not None, int half, dict types not None):
     """Compose a file.
 
     Parameters
@@ -335,6 +362,8 @@ def compose(list objects not None, int half):
         As `hdf5.composing.NewObject`. The first one is the root.
     half : int
         Half the number of chunks that a node of a B-tree has place for; at least half of those of any dataset.
+    types : dict
+        Dtype of numbers → body of their datatype message; `list` → that of strings of variable length.
 
     Returns
     -------
@@ -347,7 +376,7 @@ def compose(list objects not None, int half):
     """
     cdef File file
     cdef Output addresses
-    cdef list records = [_record(item, 6) for item in objects], places = []
+    cdef list records = [_record(item, 7) for item in objects], places = []
     cdef list children = [None] * len(objects), users = [[] for _ in objects]
     cdef int64_t extension = 0, position
     cdef tuple each
@@ -382,7 +411,7 @@ def compose(list objects not None, int half):
         for number, item in enumerate(records):
             each = <tuple> item
             note(&addresses, file.out.size)
-            position = _put_object(&file, records, each, children[number], users[number])
+            position = _put_object(&file, records, each, children[number], users[number], types)
             if position:
                 places.append((position, <tuple> each[5]))
         for position, storage in places:

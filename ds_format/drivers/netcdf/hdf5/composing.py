@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,11 +81,11 @@ def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
     root = [_text("_NCProperties", PROPERTIES)]
     if file.format != DEFAULT_FORMAT:
         root.append(_integer("_nc3_strict", 1))
-    objects = [NewObject(b"", 0, [], root + _attributes(file.attributes.get("", {})))]
+    objects = [NewObject(b"", 0, [], root, usual=dict(file.attributes.get("", {})))]
     places = {"": 0}
     for name in file.groups:
         places[name] = len(objects)
-        objects.append(_new(name, places, [], _attributes(file.attributes.get(name, {}))))
+        objects.append(_new(name, places, [], [], usual=file.attributes.get(name, {})))
     for name, dtype, members in file.enums.values():
         objects.append(_new(name, places, [(DATATYPE, COMMITTED, enum_type(dtype, members))], []))
     numbers = {name: i for i, name in enumerate(file.dimensions)}
@@ -107,9 +108,10 @@ def _new(
     attributes: list[NewAttribute],
     scales: tuple[int, ...] = (),
     storage: NewStorage | None = None,
+    usual: Attributes = MappingProxyType({}),
 ) -> NewObject:
     group, base = _link(name)
-    return NewObject(base, places[group], messages, attributes, scales, storage)
+    return NewObject(base, places[group], messages, attributes, scales, storage, dict(usual))
 
 
 @lru_cache(1024)
@@ -137,23 +139,6 @@ def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
     array = np.array(values, "<i4")
     shape = space((len(values),)) if is_list else SCALAR
     return NewAttribute(name.encode(), number_type(array.dtype), shape, array.tobytes())
-
-
-def _attributes(encoded: Attributes) -> list[NewAttribute]:
-    return [
-        _text(name, value.value) if value.form == "text" else _attribute(name, value.form, value.value)
-        for name, value in encoded.items()
-    ]
-
-
-def _attribute(name: str, form: str, value: Any) -> NewAttribute:
-    if form == "string":
-        return NewAttribute(name.encode(), STRING, space((len(value),)), value)
-    if form != "number":
-        return _text(name, value)
-    array = np.ascontiguousarray(value)  # of at least one axis
-    shape = space((array.size,)) if array.size else NULL
-    return NewAttribute(name.encode(), number_type(array.dtype), shape, array)
 
 
 # --- dimensions and variables ---
@@ -211,7 +196,6 @@ def _variable(
     elif name in scales:
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
-    attributes += _attributes(variable.attributes)
     if variable.enum is not None and fill is not None:
         attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), fill))
     content: Any = values
@@ -224,7 +208,7 @@ def _variable(
         content = values.ravel().tolist() if values is not None and dtype is None else content
         storage = NewStorage(None, layout.item_size * math.prod(shape), content)
     found = () if is_scale else tuple([scales[dim] for dim in dims])
-    return _new(name, places, layout.messages, attributes, found, storage)
+    return _new(name, places, layout.messages, attributes, found, storage, variable.attributes)
 
 
 class _Layout(NamedTuple):
