@@ -11,8 +11,9 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ class NewObject(NamedTuple):
     """Numbers of the dimension scales of its axes."""
     storage: NewStorage | None = None
     """None: it is not a dataset."""
-    usual: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    usual: Mapping[str, Any] = MappingProxyType({})
     """Attributes after those in `attributes`: name → a tuple whose second item is `bytes` for a text in UTF-8, a list of
     `bytes` for strings of variable length, or a scalar or 1-d array of numbers."""
 

@@ -125,18 +125,14 @@ def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]],
     of_file: Any = meta.get(".", {})
     format, unlimited = _settings(of_file, format)
     describer = _describer(format)
-    found, sizes = describer.describe(dict(arrays), meta, unlimited)
+    variables, values, sizes, texts = describer.describe(dict(arrays), meta, unlimited)
     if not unlimited.issubset(sizes) or (format != DEFAULT_FORMAT and len(unlimited) > 1):
         raise NotOrdinary
-    values = {each[0]: each[6] for each in found}
-    variables = {each[0]: VariableRecord(*each[:6]) for each in found}
     dimensions = {name: DimensionRecord(name, n, name in unlimited) for name, n in sizes.items()}
-    for record in variables.values():
-        if record.type == "char":
-            name = record.dims[-1]
-            if name in sizes or name in arrays:
-                raise NotOrdinary
-            dimensions[name] = DimensionRecord(name, values[record.path].shape[-1])
+    for name, n in texts.items():
+        if name in sizes or name in arrays:
+            raise NotOrdinary
+        dimensions[name] = DimensionRecord(name, n)
     attributes: dict[str, Attributes] = {"": describer.attributes(of_file, None)}
     return FileRecords(format, dimensions=dimensions, attributes=attributes, variables=variables), values
 
@@ -167,6 +163,7 @@ def _describer(format: str) -> Describer:
         UNUSUAL,
         frozenset(VALUE_ATTRIBUTES),
         EncodedAttribute,
+        VariableRecord,
         partial(_encoded, format=format),
         partial(_options, format=format),
         {BOOL_ATTRIBUTE[0]: EncodedAttribute("text", BOOL_ATTRIBUTE[1].encode())},

@@ -209,7 +209,7 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
     cdef tuple attribute, scales = each[4]
     cdef object item, name
     cdef list attributes = each[3]
-    cdef dict usual = each[6]
+    cdef dict usual = each[6] if type(each[6]) is dict else dict(each[6])
     cdef int number, flags, order = 0
     cdef bytes body
     for number, flags, body in <list> each[2]:

@@ -15,6 +15,7 @@ class Describer:
         unusual: frozenset[str],
         typed: frozenset[str],
         make: type[tuple[Any, ...]],
+        record: type[tuple[Any, ...]],
         encode: Callable[[str, Any, np.dtype[Any] | None], Any],
         options: Callable[[Any, tuple[int, ...], tuple[bool, ...]], dict[str, Any]],
         is_boolean: dict[str, Any],
@@ -25,4 +26,4 @@ class Describer:
     def attributes(self, entry: dict[str, Any], dtype: np.dtype[Any] | None) -> dict[str, Any]: ...
     def describe(
         self, arrays: dict[str, Any], meta: Any, unlimited: set[str]
-    ) -> tuple[list[tuple[Any, ...]], dict[str, int]]: ...
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int], dict[str, int]]: ...

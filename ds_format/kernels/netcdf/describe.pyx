@@ -108,6 +108,13 @@ cdef const uint8_t* _flags(cnp.ndarray array) except? NULL:
 
 
 @cython.final
+cdef class _Found:
+    """Values, and the sizes of dimensions and of those of characters, so far."""
+
+    cdef dict values, sizes, texts
+
+
+@cython.final
 cdef class Describer:
     """What a format of files has, and how it is described.
 
@@ -120,8 +127,9 @@ cdef class Describer:
     properties, unusual, typed : frozenset of str
         Names of properties that need nothing, names of attributes that mean something for how a variable is stored, and
         names of those that have the type of their variable.
-    make : type
-        A subclass of tuple: (form, value, note) of an attribute.
+    make, record : type
+        Subclasses of tuple: (form, value, note) of an attribute, and (name, type, names of dimensions, attributes,
+        None, options) of a variable, whose type is a dtype, "char" or "string".
     encode : callable
         Takes name, value and the dtype of the variable, or None; returns an attribute that is neither text nor simple.
     options : callable
@@ -136,7 +144,7 @@ cdef class Describer:
 
     cdef dict types, fills, is_boolean, of_text
     cdef frozenset properties, unusual, typed
-    cdef object make, encode, options
+    cdef object make, record, encode, options
     cdef bint is_classic
     cdef Py_ssize_t most
     cdef cnp.dtype float64, character
@@ -149,6 +157,7 @@ cdef class Describer:
         frozenset unusual not None,
         frozenset typed not None,
         type make not None,
+        type record not None,
         encode,
         options,
         dict is_boolean not None,
@@ -156,11 +165,11 @@ cdef class Describer:
         bint is_classic,
         Py_ssize_t most,
     ):
-        if not issubclass(make, tuple):
-            raise TypeError("make: expected a subclass of tuple")
+        if not issubclass(make, tuple) or not issubclass(record, tuple):
+            raise TypeError("make, record: expected subclasses of tuple")
         self.types, self.fills, self.is_boolean, self.of_text = types, fills, is_boolean, of_text
         self.properties, self.unusual, self.typed = properties, unusual, typed
-        self.make, self.encode, self.options = make, encode, options
+        self.make, self.record, self.encode, self.options = make, record, encode, options
         self.is_classic, self.most = is_classic, most
         self.float64, self.character = cnp.PyArray_DescrFromType(cnp.NPY_DOUBLE), cnp.dtype("S1")
 
@@ -339,19 +348,23 @@ cdef class Describer:
                 raise NotOrdinary
         return tuple(dims)
 
-    cdef tuple _variable(self, str name, cnp.ndarray array, dict entry, set unlimited, dict sizes):
-        cdef tuple dims = self._dims(name, array, entry, unlimited, sizes)
+    cdef object _variable(self, str name, cnp.ndarray array, dict entry, set unlimited, _Found found):
+        """Return the record of a variable; add its values and dimensions to what was found."""
+        cdef tuple dims = self._dims(name, array, entry, unlimited, found.sizes)
         cdef object stored = self.types.get(<object> cnp.PyArray_DESCR(array)), record = entry.get(".netcdf")
         cdef dict options = {}
         if stored is None:
             if record is not None:
                 raise NotOrdinary
             type_, dims, attributes, values = self._text(array, entry, dims)
-            return name, type_, dims, attributes, None, options, values
-        if record is not None:
-            options = self.options(record, (<object> array).shape, tuple([each in unlimited for each in dims]))
-        type_, attributes, values = self._numbers(array, stored, entry, options)
-        return name, type_, dims, attributes, None, options, values
+            if type_ == "char":
+                found.texts[dims[len(dims) - 1]] = cnp.PyArray_DIM(values, cnp.PyArray_NDIM(values) - 1)
+        else:
+            if record is not None:
+                options = self.options(record, (<object> array).shape, tuple([each in unlimited for each in dims]))
+            type_, attributes, values = self._numbers(array, stored, entry, options)
+        found.values[name] = values
+        return tuple.__new__(self.record, (name, type_, dims, attributes, None, options))
 
     def describe(self, dict arrays not None, meta not None, set unlimited not None):
         """Describe the variables of a dataset.
@@ -367,19 +380,21 @@ cdef class Describer:
 
         Returns
         -------
-        variables : list of tuple
-            Name, dtype in the file or "char" or "string", names of dimensions, attributes, None, options, and values in
-            the native dtype.
-        sizes : dict
-            Name of each dimension, without those of characters → size.
+        variables : dict
+            Name → record.
+        values : dict
+            Name → values in the native dtype.
+        sizes, texts : dict
+            Names of dimensions, and of those of characters → sizes.
 
         Raises
         ------
         NotOrdinary
             If something is not ordinary.
         """
-        cdef list found = []
-        cdef dict sizes = {}
+        cdef dict variables = {}
+        cdef _Found found = _Found.__new__(_Found)
+        found.values, found.sizes, found.texts = {}, {}, {}
         cdef object name, array, entry
         cdef Py_ssize_t total = 0
         for name, array in arrays.items():
@@ -396,5 +411,5 @@ cdef class Describer:
                 total += cnp.PyArray_NBYTES(array)
             if total > self.most:
                 raise NotOrdinary
-            found.append(self._variable(name, array, entry, unlimited, sizes))
-        return found, sizes
+            variables[name] = self._variable(name, array, entry, unlimited, found)
+        return variables, found.values, found.sizes, found.texts

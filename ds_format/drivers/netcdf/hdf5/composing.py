@@ -81,7 +81,7 @@ def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
     root = [_text("_NCProperties", PROPERTIES)]
     if file.format != DEFAULT_FORMAT:
         root.append(_integer("_nc3_strict", 1))
-    objects = [NewObject(b"", 0, [], root, usual=dict(file.attributes.get("", {})))]
+    objects = [NewObject(b"", 0, [], root, usual=file.attributes.get("", {}))]
     places = {"": 0}
     for name in file.groups:
         places[name] = len(objects)
@@ -111,7 +111,7 @@ def _new(
     usual: Attributes = MappingProxyType({}),
 ) -> NewObject:
     group, base = _link(name)
-    return NewObject(base, places[group], messages, attributes, scales, storage, dict(usual))
+    return NewObject(base, places[group], messages, attributes, scales, storage, usual)
 
 
 @lru_cache(1024)
@@ -184,16 +184,8 @@ def _variable(
     given = options.get("chunksizes")
     is_written = options.get("fill_value") is not False
     layout = _layout(dtype, members, shape, is_unlimited, fill, is_written, given and tuple(given), _filters(variable))
-    attributes = []
-    if dims:
-        attributes.append(_integer("_Netcdf4Coordinates", *[numbers[dim] for dim in dims], is_list=True))
-    if is_scale:
-        attributes += [
-            _ended("CLASS", SCALE_CLASS),
-            _ended("NAME", split(name)[1]),
-            _integer("_Netcdf4Dimid", numbers[name]),
-        ]
-    elif name in scales:
+    attributes = [*_own_attributes(name if is_scale else None, tuple([numbers[dim] for dim in dims]))]
+    if not is_scale and name in scales:
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
     if variable.enum is not None and fill is not None:
@@ -209,6 +201,15 @@ def _variable(
         storage = NewStorage(None, layout.item_size * math.prod(shape), content)
     found = () if is_scale else tuple([scales[dim] for dim in dims])
     return _new(name, places, layout.messages, attributes, found, storage, variable.attributes)
+
+
+@lru_cache(1024)
+def _own_attributes(scale: str | None, dims: tuple[int, ...]) -> tuple[NewAttribute, ...]:
+    """Return the attributes that give a variable its dimensions, and if it is a scale those of its name."""
+    found = [_integer("_Netcdf4Coordinates", *dims, is_list=True)] if dims else []
+    if scale is not None:
+        found += [_ended("CLASS", SCALE_CLASS), _ended("NAME", split(scale)[1]), _integer("_Netcdf4Dimid", dims[0])]
+    return tuple(found)
 
 
 class _Layout(NamedTuple):
