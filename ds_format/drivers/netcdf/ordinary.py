@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from .format import (
     creation_options,
 )
 from .hdf5.composing import MAX_SIZE, compose
+from .options import LEVELS, MIN_SIZE
 from .records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
 PROPERTIES = frozenset({".size", ".type", ".missing", ".dtypes", ".dims", NETCDF})
@@ -58,15 +60,36 @@ COMPOSED = frozenset({DEFAULT_FORMAT, "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET",
 
 def dumps(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], **options: Any) -> bytes | None:
     """Return the bytes of a file; None if a Sink has to write it. Parameters are those of `write`."""
-    if options.keys() - {"format"}:
+    if options.keys() - {"format"} and not _changes_nothing(arrays, meta, **options):
         return None
     described = describe(arrays, meta, options.get("format"))
-    if described is None:
+    if described is None or (described[0].format != DEFAULT_FORMAT and "compression" in options):
         return None
     try:
         return (compose if described[0].format == DEFAULT_FORMAT else compose_classic)(*described)
     except (NotCovered, UnsupportedError):  # the Sink names the fault
         return None
+
+
+def _changes_nothing(
+    arrays: Mapping[str, Any],
+    meta: Mapping[str, Mapping[str, Any]],
+    *,
+    format: Any = None,
+    compression: Any = None,
+    level: Any = None,
+    shuffle: Any = None,
+    **others: Any,
+) -> bool:
+    """Return whether options change no variable: `StorageOptions` compresses no small one that was not compressed."""
+    if others or compression != "zlib" or type(shuffle) not in (bool, NoneType) or type(level) not in (int, NoneType):
+        return False
+    return level in (None, *LEVELS[compression]) and all(
+        array is not None
+        and (array.dtype.hasobject or array.nbytes < MIN_SIZE)
+        and "compression" not in (meta.get(name, {}).get(NETCDF) or ())
+        for name, array in arrays.items()
+    )
 
 
 def write(
@@ -179,10 +202,23 @@ def _options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], *
         raise NotOrdinary
     if len(record) == ("packed" in record):
         return {}
-    options = creation_options(record, shape, unlimited, format)
+    if "chunks" in record:
+        options = creation_options(record, shape, unlimited, format)
+    else:
+        try:
+            options = {**_shapeless_options(tuple(record.items()), bool(shape), format)}
+        except TypeError:  # an unhashable setting
+            raise NotOrdinary from None
     if options.get("compression", "zlib") != "zlib":
         raise NotOrdinary
     return options
+
+
+@lru_cache(256, typed=True)
+def _shapeless_options(record: tuple[tuple[str, Any], ...], has_axes: bool, format: str) -> dict[str, Any]:
+    """Return the options of a record without chunks."""
+    shape = (1,) if has_axes else ()
+    return creation_options(dict(record), shape, (False,) * len(shape), format)
 
 
 KEPT = (float, int, list)

@@ -149,9 +149,34 @@ def test_what_is_left(name: str) -> None:
 def test_options() -> None:
     data = one(np.zeros(2))
     assert at_once(data, format="NETCDF4") == at_once(data)
-    assert at_once(data, format="NETCDF4_CLASSIC") is at_once(data, compression="zlib") is None
+    assert at_once(data, format="NETCDF4_CLASSIC") is at_once(data, chunks={"x_1": 1}) is None
     recorded = {**data, ".": {**data["."], ".": {".netcdf": {"format": "NETCDF3_CLASSIC"}}}}
     assert at_once(recorded) == at_once(data, format="NETCDF3_CLASSIC") != at_once(recorded, format="NETCDF4")
+
+
+COMPRESSED = {"compression": "zlib", "level": 1, "shuffle": True}
+
+
+@cases("name", TAKEN)
+def test_compression_of_small_variables(name: str, tmp_path: Path) -> None:
+    found = at_once(TAKEN[name], **COMPRESSED)
+    assert found == step_by_step(TAKEN[name], tmp_path / "a.nc", **COMPRESSED) or (found, name) == (None, "deflated")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compression": "zlib", "level": 10},
+        {"compression": "zlib", "shuffle": 3},
+        {"level": 1},
+        {"compression": "zstd"},
+        {"compression": "zlib", "format": "NETCDF3_CLASSIC"},
+        {"compression": "zlib", "digits": 3},
+    ],
+    ids=str,
+)
+def test_other_compression(options: dict[str, Any]) -> None:
+    assert at_once(one(np.zeros(2)), **options) is at_once(one(np.zeros(2000)), **COMPRESSED) is None
 
 
 @pytest.mark.parametrize("format", CLASSIC)

@@ -283,12 +283,16 @@ def _filters(variable: VariableRecord) -> Filters | None:
     options = variable.options
     if not variable.dims or variable.type == "string" or options.keys() <= UNFILTERED:
         return None
-    compression = options.get("compression")
+    return _chosen_filters(*[options.get(name) for name in ("compression", "complevel", "shuffle", "fletcher32")])
+
+
+@lru_cache(64)
+def _chosen_filters(compression: Any, level: Any, shuffle: Any, fletcher32: Any) -> Filters | None:
     if compression not in (None, "zlib"):
         raise NotCovered(f"compression {compression}")
-    level = int(options.get("complevel", LEVEL)) if compression else 0
-    is_shuffled = bool(compression and options.get("shuffle", True))
-    found = Filters(level or None, is_shuffled, bool(options.get("fletcher32")))
+    number = LEVEL if level is None else int(level)
+    is_shuffled = bool(compression) and shuffle in (None, True)
+    found = Filters((number or None) if compression else None, is_shuffled, bool(fletcher32))
     return found if found != Filters() else None
 
 
