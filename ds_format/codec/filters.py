@@ -25,7 +25,7 @@ import numpy as np
 from ..base.optional import library
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from ..kernels.common.checksums import adler32, fletcher32
-from ..kernels.hdf5.chunks import decode_lzf, unshuffle
+from ..kernels.hdf5.chunks import decode_lzf, shuffle, unshuffle
 from ..kernels.hdf5.szip import decode_szip
 
 Options = Mapping[str, Any]
@@ -362,11 +362,7 @@ def _decode_shuffle(data: Any, limit: int, options: Options, *, in_hdf5: bool = 
 
 
 def _encode_shuffle(data: Any, level: int, options: Options) -> Any:
-    source, size = np.frombuffer(data, np.uint8), int(options.get("elementsize", 4))
-    n = len(source) // size * size
-    if n == len(source):
-        return source.reshape(-1, size).T.reshape(-1)
-    return np.concatenate([source[:n].reshape(-1, size).T.reshape(-1), source[n:]])
+    return shuffle(memoryview(data).cast("B"), int(options.get("elementsize", 4)))
 
 
 CHECKSUM_SIZE = 4

@@ -96,7 +96,7 @@ class NewObject(NamedTuple):
     storage: NewStorage | None = None
     """None: it is not a dataset."""
     usual: Mapping[str, Any] = MappingProxyType({})
-    """Attributes after those in `attributes`: name → a tuple whose second item is `bytes` for a text in UTF-8, a list of
+    """Attributes after those in `attributes`: name → a tuple. Its second item is `bytes` for a text in UTF-8, a list of
     `bytes` for strings of variable length, or a scalar or 1-d array of numbers."""
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from ds_format.kernels.common.checksums import fletcher32
-from ds_format.kernels.hdf5.chunks import put_chunks, unshuffle
+from ds_format.kernels.hdf5.chunks import put_chunks, shuffle, unshuffle
 
 from .. import oracles
 from .inputs import at_any_address
@@ -61,10 +61,11 @@ def test_place(given: Any, size: int, shuffled: bool, swapped: bool, shift: int)
     assert target.tobytes() == expected.tobytes()
 
 
-@given(st.binary(max_size=300), st.integers(1, 20))
-def test_unshuffle(data: bytes, size: int) -> None:
+@given(st.binary(max_size=300) | st.integers(4000, 70000).map(lambda n: np.arange(n).tobytes()), st.integers(1, 20))
+def test_shuffle_and_unshuffle(data: bytes, size: int) -> None:
     n = len(data) // size * size
     shuffled = oracles.shuffle(np.frombuffer(data[:n], f"V{size}")).tobytes() + data[n:] if n else data
+    assert shuffle(data, size) == shuffled
     target = np.empty(len(data), np.uint8)
     unshuffle(shuffled, target, size)
     assert target.tobytes() == data
@@ -113,6 +114,11 @@ def test_what_does_not_fit_is_refused(
 def test_what_cannot_be_unshuffled_is_refused(source: int, target: int, size: int) -> None:
     with pytest.raises(ValueError, match=r"\d"):
         unshuffle(np.ones(source, np.uint8), np.ones(target, np.uint8), size)
+
+
+def test_values_of_no_bytes_are_not_shuffled() -> None:
+    with pytest.raises(ValueError, match="size: found 0"):
+        shuffle(b"abc", 0)
 
 
 @given(st.binary(max_size=40) | st.integers(0, 3000).map(lambda n: b"\xff" * n))

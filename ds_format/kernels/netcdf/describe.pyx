@@ -116,7 +116,7 @@ cdef class _Found:
 
 @cython.final
 cdef class Describer:
-    """What a format of files has, and how it is described.
+    """Describes ordinary datasets for one format of files.
 
     Parameters
     ----------
