@@ -146,6 +146,8 @@ def describe(
 
 def _described(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], format: str | None) -> Described:
     of_file: Any = meta.get(".", {})
+    if type(of_file) is not dict:
+        raise NotOrdinary
     format, unlimited = _settings(of_file, format)
     describer = _describer(format)
     variables, values, sizes, texts = describer.describe(dict(arrays), meta, unlimited)
