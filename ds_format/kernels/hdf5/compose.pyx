@@ -11,7 +11,7 @@ from .lookup3 cimport lookup3
 
 cdef enum:
     MAX_MESSAGE = 65535  # bytes of a message, and of a name or an attribute in it
-    HEADER_FLAGS = 0x1E  # 4 bytes of size, attributes tracked and indexed by creation, limits of compact storage
+    HEADER_FLAGS = 0x0E  # 4 bytes of size, attributes tracked and indexed by creation
     ATTRIBUTES_BY_ORDER = 3  # creation order is tracked and indexed
     DATASPACE = 1
     LINK_INFO = 2
@@ -48,14 +48,12 @@ cdef int64_t _begin_header(File* file) except -1:
     cdef int64_t start = file.out.size
     put_bytes(&file.out, b"OHDR\2", 5)
     put(&file.out, HEADER_FLAGS, 1)
-    put(&file.out, MAX_MESSAGE, 2)  # no more attributes in messages
-    put(&file.out, MAX_MESSAGE, 2)
     put_zeros(&file.out, 4)
     return start
 
 
 cdef int _end_header(File* file, int64_t start) except -1:
-    store(file.out.data + start + 10, file.out.size - start - 14, 4)
+    store(file.out.data + start + 6, file.out.size - start - 10, 4)
     note(&file.blocks, start)
     note(&file.blocks, file.out.size)
     return put_zeros(&file.out, 4)

@@ -207,6 +207,29 @@ def test_hidefix(tmp_path: Path) -> None:
     }
 
 
+def test_pyfive(tmp_path: Path) -> None:
+    """It reads object headers only without limits of compact attributes."""
+    pyfive = pytest.importorskip("pyfive")
+    data = sample()
+    del data["e"], data["."]["e"]  # enums are no numbers there
+    path = tmp_path / "a.nc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ds.write(path, data)
+    with pyfive.File(path) as a, h5py.File(path) as b:
+        names: list[str] = []
+        b.visititems(lambda name, each: names.append(name) if isinstance(each, h5py.Dataset) else None)
+        assert len(names) > 20
+        for name in names:
+            assert a[name].attrs.keys() == b[name].attrs.keys()
+            found, expected = a[name][...], b[name][...]
+            if b[name].dtype == object:
+                expected = np.array([each.decode() for each in expected.ravel()], object).reshape(expected.shape)
+                found = np.array([getattr(each, "decode", lambda each=each: each)() for each in found.ravel()], object)
+                found = found.reshape(expected.shape)
+            np.testing.assert_array_equal(found, expected, name)
+
+
 # --- changed by others ---
 
 
