@@ -70,11 +70,11 @@ FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4")
 
 def outcome(source: Path, target: Path, *, opened: bool) -> tuple[Any, list[str]]:
     """Return the bytes of what a file becomes, or the error, and the warnings; by a Source if it is `opened`."""
-    driver = drivers.load(drivers.FORMATS["netcdf"])
+    driver = drivers.load(drivers.FORMATS["ds" if source.suffix == ".ds" else "netcdf"])
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if opened:
-            patch.setitem(drivers._loaded_by_suffix, ".nc", driver._replace(read_small=None))
+            patch.setitem(drivers._loaded_by_suffix, source.suffix, driver._replace(read_small=None))
         try:
             ds.convert(source, target)
             found: Any = target.read_bytes()
@@ -101,6 +101,19 @@ def test_small_netcdf_files_in_any_order_have_the_bytes_of_opened_ones(made: lis
         assert found == [outcome(path, target, opened=True) for path in order]
 
 
+@given(datasets(), st.sampled_from([".ds", ".nc", ".json", ".csv"]), st.sampled_from(["1.0", "2.0.1"]))
+def test_small_ds_files_become_the_bytes_of_opened_ones(dataset: dict[str, Any], suffix: str, version: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "a.ds", Path(folder) / f"b{suffix}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                ds.write(source, dataset, version=version)
+            except ds.UnsupportedError:
+                return
+        assert outcome(source, target, opened=False) == outcome(source, target, opened=True)
+
+
 def test_golden_netcdf_files_have_the_bytes_of_opened_ones(tmp_path: Path) -> None:
     paths = sorted(Path(__file__).with_name("golden").rglob("*.nc"))
     assert len(paths) > 10
@@ -119,12 +132,13 @@ def test_a_small_file_of_large_arrays_is_not_read_at_once(n: int, tmp_path: Path
     assert (tmp_path / "x.nc").stat().st_size < 8 * n
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_damaged_small_files_have_the_same_errors(format: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", [*FORMATS, None])
+def test_damaged_small_files_have_the_same_errors(format: str | None, tmp_path: Path) -> None:
+    suffix, given = (".nc", {"format": format}) if format else (".ds", {})
     meta = {"x": {".dims": ["t"], "units": "m"}, "n": {".dims": ["t"], "_FillValue": np.int16(-1)}}
-    ds.write(tmp_path / "a.nc", {"x": np.arange(9.0), "n": np.arange(9, dtype="i2"), ".": meta}, format=format)
-    data = (tmp_path / "a.nc").read_bytes()
-    path, chance = tmp_path / "b.nc", random.Random(1)
+    ds.write(tmp_path / f"a{suffix}", {"x": np.arange(9.0), "n": np.arange(9, dtype="i2"), ".": meta}, **given)
+    data = (tmp_path / f"a{suffix}").read_bytes()
+    path, chance = tmp_path / f"b{suffix}", random.Random(1)
     for _ in range(200):
         damaged = bytearray(data)
         if chance.random() < 0.3:

@@ -160,8 +160,8 @@ def convert_small(source: Path, output: Output, progress: Progress | None) -> tu
         return False, None
     try:
         found = read(source, SMALL_SIZE)
-    except UnsupportedError:
-        return False, None  # the general way names the option that leaves the variable out
+    except (UnsupportedError, IsADirectoryError):
+        return False, None  # the general way names the option that leaves the variable out, and opens folders
     if isinstance(found, Body):
         return False, found
     arrays, meta, size = found

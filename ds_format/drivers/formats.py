@@ -202,6 +202,7 @@ def _ds() -> Driver:
         _create_ds,
         read=whole.read,
         read_folder=_read_series,
+        read_small=whole.read_small,
         write=_write_ds,
         loads=whole.loads,
         dumps=_dump_ds,

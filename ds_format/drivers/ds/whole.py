@@ -84,6 +84,25 @@ def read_body(file: Body, keys: Collection[str] | None, full: bool, strings: boo
     return dataset
 
 
+def read_small(path: Any, limit: int) -> tuple[dict[str, Any], Metadata, int] | Body:
+    """Read a small file; see `drivers.formats.Driver.read_small`."""
+    # reading needs none of these
+    from ...datasets import checked
+    from ...model.marks import settled
+    from ..base import value_size
+
+    file = open_body(path, whole=WHOLE_SIZE)
+    if not file.is_in_memory:
+        return file
+    try:
+        dataset = loads(path, bytearray(file.memory), None, True, False, False)
+        arrays, meta = checked(dataset)
+    except DsError:
+        return file  # the general way may leave a variable out
+    size = sum([array.size * value_size(meta[key].get(".type")) for key, array in arrays.items() if array is not None])
+    return file if size > limit else (arrays, settled(meta, arrays), size)
+
+
 def digest(held: bytearray) -> int:
     """Return a digest of the header of a file. It is fast; it does not protect against manipulated files."""
     end = held.find(b"\n", VERSION_SIZE)
