@@ -134,9 +134,10 @@ def test_a_small_file_of_large_arrays_is_not_read_at_once(n: int, tmp_path: Path
 
 @pytest.mark.parametrize("format", [*FORMATS, None])
 def test_damaged_small_files_have_the_same_errors(format: str | None, tmp_path: Path) -> None:
-    suffix, given = (".nc", {"format": format}) if format else (".ds", {})
+    suffix = ".nc" if format else ".ds"
+    options: dict[str, Any] = {"format": format} if format else {}
     meta = {"x": {".dims": ["t"], "units": "m"}, "n": {".dims": ["t"], "_FillValue": np.int16(-1)}}
-    ds.write(tmp_path / f"a{suffix}", {"x": np.arange(9.0), "n": np.arange(9, dtype="i2"), ".": meta}, **given)
+    ds.write(tmp_path / f"a{suffix}", {"x": np.arange(9.0), "n": np.arange(9, dtype="i2"), ".": meta}, **options)
     data = (tmp_path / f"a{suffix}").read_bytes()
     path, chance = tmp_path / f"b{suffix}", random.Random(1)
     for _ in range(200):

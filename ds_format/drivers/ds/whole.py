@@ -99,7 +99,7 @@ def read_small(path: Any, limit: int) -> tuple[dict[str, Any], Metadata, int] | 
         arrays, meta = checked(dataset)
     except DsError:
         return file  # the general way may leave a variable out
-    size = sum([array.size * value_size(meta[key].get(".type")) for key, array in arrays.items() if array is not None])
+    size = sum(array.size * value_size(meta[key].get(".type")) for key, array in arrays.items() if array is not None)
     return file if size > limit else (arrays, settled(meta, arrays), size)
 
 
