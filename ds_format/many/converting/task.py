@@ -19,6 +19,7 @@ import shutil
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from time import perf_counter, sleep, time_ns
 from typing import Any, NamedTuple, Protocol
 
@@ -227,6 +228,7 @@ def carried_out(
     is_end = False
     while not is_end:
         outcomes: list[Outcome] = []
+        placed: list[Outcome] = []
         due = perf_counter() + INTERVAL
         share = None if report is None else _Share(report)
         try:
@@ -237,31 +239,41 @@ def carried_out(
                         is_end = True
                         break
                     next(arrived)
-                    outcomes.append(_outcome(order, settings, caught, share))
+                    placed.clear()
+                    outcomes.append(_outcome(order, settings, caught, share, placed))
                     if settings.fail_fast and outcomes[-1].cause is not None:
                         is_end = True
                         break
         except BaseException:
-            yield outcomes
+            yield outcomes + [each for each in placed if each not in outcomes[-1:]]
             raise
         yield outcomes
 
 
-def _outcome(order: FileOrder, settings: Settings, caught: list[CaughtWarning], share: _Share | None) -> Outcome:
-    """Convert one file, and return its outcome."""
+def _outcome(
+    order: FileOrder, settings: Settings, caught: list[CaughtWarning], share: _Share | None, placed: list[Outcome]
+) -> Outcome:
+    """Convert one file, and return its outcome.
+
+    If this is interrupted after the file got its name, `placed` has the outcome.
+    """
     begin = perf_counter()
     caught.clear()
     unique = f"{settings.work}/{os.getpid():x}-{next(_numbers):x}"
     staged = unique + settings.suffix if settings.is_one_file else f"{unique}/{os.path.basename(order.target)}"
-    size, stamp, cause = 0, (0, 0), None
+
+    def outcome(cause: str | None, size: int = 0, stamp: tuple[int, int] = (0, 0)) -> Outcome:
+        warnings = tuple((kind, text.replace(staged, order.target)) for kind, text in caught)
+        return Outcome(order.number, cause, perf_counter() - begin, size, stamp, warnings)
+
     try:
         if share is not None:
             share.begin(order.size)
-        size, stamp = _convert(order, staged, settings, caught, share)
+        _convert(order, staged, settings, caught, share, placed, partial(outcome, None))
+        return placed[0]
     except Exception as error:  # noqa: BLE001 - a fault of one file must not end the others
-        cause = cause_of(error, path_text(order.source)).replace(on_one_line(staged), on_one_line(order.target))
-    warnings = tuple((kind, text.replace(staged, order.target)) for kind, text in caught)
-    return Outcome(order.number, cause, perf_counter() - begin, size, stamp, warnings)
+        placed.clear()
+        return outcome(cause_of(error, path_text(order.source)).replace(on_one_line(staged), on_one_line(order.target)))
 
 
 class _Share:
@@ -286,9 +298,18 @@ def all_of(orders: list[FileOrder], settings: Settings) -> list[Outcome]:
 
 
 def _convert(
-    order: FileOrder, staged: str, settings: Settings, caught: list[CaughtWarning], progress: Progress | None
-) -> tuple[int, tuple[int, int]]:
-    """Convert, compare and rename one file; return the size of the output, and the stamp of the input."""
+    order: FileOrder,
+    staged: str,
+    settings: Settings,
+    caught: list[CaughtWarning],
+    progress: Progress | None,
+    placed: list[Outcome],
+    outcome: Callable[[int, tuple[int, int]], Outcome],
+) -> None:
+    """Convert, compare and rename one file; add its outcome, made of the size of the output and the stamp of the input.
+
+    It is added before the file gets its name, and taken back if it does not: an interruption may come at any moment.
+    """
     before = _settled(order.source)
     if not settings.is_one_file:
         os.mkdir(os.path.dirname(staged), 0o700)
@@ -305,18 +326,21 @@ def _convert(
                 compare(part, staged, jd=settings.part.jd, lossy=bool(caught), **coded)
         if isinstance(order.source, str):  # of other files, each answer was compared
             _check_unchanged(order.source, before, Stamp.of_path(order.source))
+        stamp = before.size, before.mtime if isinstance(order.source, str) else version_number(before)
+        placed.append(outcome(size_of(staged), stamp))
         address = settings.address(order.target)
         if address is not None:
-            size = _uploaded(staged, address, order.exists)
+            _upload(staged, address, order.exists)
         else:
-            size = (_moved if settings.is_one_file else _published)(staged, order.target, order.exists)
+            (_move if settings.is_one_file else _publish)(staged, order.target, order.exists)
     except BaseException:
+        if settings.place is not None or not settings.is_one_file or os.path.lexists(staged):
+            placed.clear()
         with contextlib.suppress(OSError):
             os.unlink(staged)
         if not settings.is_one_file:
             shutil.rmtree(os.path.dirname(staged), ignore_errors=True)
         raise
-    return size, (before.size, before.mtime if isinstance(order.source, str) else version_number(before))
 
 
 def _check_unchanged(path: Location, before: Stamp, after: Stamp) -> None:
@@ -350,33 +374,25 @@ def _settled(path: Location) -> Stamp:
     raise ReplacedError("the file is being written", path=path)
 
 
-def _published(staged: str, target: str, exists: bool) -> int:
-    """Rename a finished container, and return the size of the file with this name, in bytes.
-
-    If it consists of several files, its driver replaces all of them together.
-    """
+def _publish(staged: str, target: str, exists: bool) -> None:
+    """Rename a finished container. If it consists of several files, its driver replaces all of them together."""
     publish = drivers.load(drivers.find(target)).publish
     if publish is not None:
-        size = size_of(staged)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         publish(staged, target, _replace)
     else:
-        size = _moved(staged, target, exists)
+        _move(staged, target, exists)
     shutil.rmtree(os.path.dirname(staged))
-    return size
 
 
-def _uploaded(staged: str, target: Address, exists: bool) -> int:
-    """Upload a finished file, which must not exist there unless `exists`; return its size, in bytes."""
-    size = os.stat(staged).st_size
+def _upload(staged: str, target: Address, exists: bool) -> None:
+    """Upload a finished file, which must not exist there unless `exists`."""
     target.uploader(create=not exists)(staged)
     os.unlink(staged)
-    return size
 
 
-def _moved(staged: str, target: str, exists: bool) -> int:
-    """Rename a finished file, with the permissions of the file that it replaces; return its size."""
-    size = size_of(staged)
+def _move(staged: str, target: str, exists: bool) -> None:
+    """Rename a finished file, with the permissions of the file that it replaces."""
     if exists:
         target = os.path.realpath(target)
         with contextlib.suppress(FileNotFoundError):  # a broken link
@@ -386,7 +402,6 @@ def _moved(staged: str, target: str, exists: bool) -> int:
     except FileNotFoundError:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         _replace(staged, target)
-    return size
 
 
 def _replace(staged: str, target: str) -> None:
