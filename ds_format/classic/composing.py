@@ -90,7 +90,11 @@ def lay_out(
     for name, length, is_unlimited in dimensions:
         if length > MAX_LENGTH[version] and not is_unlimited:
             raise UnsupportedError(f'the format {FORMATS[version]} cannot hold the length {length} of "{name}"')
-    made = kernel.compose(version, list(dimensions), attributes, list(variables), NUMBERS, fills, SIZES)
+    try:
+        made = kernel.compose(version, list(dimensions), attributes, list(variables), NUMBERS, fills, SIZES)
+    except OverflowError:
+        message = f"the format {FORMATS[version]} cannot hold a place beyond {MAX_BEGIN[5]} bytes"
+        raise UnsupportedError(message) from None
     header, places, size = made
     extents = [Extent(*place[:5], DTYPES[place[5]], place[6]) for place in places]
     for each, extent in zip(variables, extents, strict=True):

@@ -208,7 +208,9 @@ def _options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], *
         options = creation_options(record, shape, unlimited, format)
     else:
         try:
-            options = {**_shapeless_options(tuple(record.items()), bool(shape), format)}
+            options = {
+                **_shapeless_options(tuple(record.items()), tuple(map(type, record.values())), bool(shape), format)
+            }
         except TypeError:  # an unhashable setting
             raise NotOrdinary from None
     if options.get("compression", "zlib") != "zlib":
@@ -216,9 +218,11 @@ def _options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], *
     return options
 
 
-@lru_cache(256, typed=True)
-def _shapeless_options(record: tuple[tuple[str, Any], ...], has_axes: bool, format: str) -> dict[str, Any]:
-    """Return the options of a record without chunks."""
+@lru_cache(256)
+def _shapeless_options(
+    record: tuple[tuple[str, Any], ...], types: tuple[type, ...], has_axes: bool, format: str
+) -> dict[str, Any]:
+    """Return the options of a record without chunks. `types` tells 1 and True apart, of which one may be ignored."""
     shape = (1,) if has_axes else ()
     return creation_options(dict(record), shape, (False,) * len(shape), format)
 

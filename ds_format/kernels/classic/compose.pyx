@@ -30,6 +30,8 @@ cdef enum:
     ATTRIBUTES = 12
     MOST_ITEMS = 16  # bytes of a number
 
+cdef int64_t MAX_SIZE = ((<int64_t> 1 << 62) - 4) * 2  # bytes of a file, so that padding does not exceed 2⁶³
+
 
 cdef struct Place:
     int64_t begin
@@ -49,6 +51,19 @@ cdef struct File:
     Place* places
     Py_ssize_t n
     int64_t size
+
+
+cdef inline int64_t _times(int64_t a, int64_t b) except -1:
+    """Return the product of two numbers of bytes."""
+    if b and a > MAX_SIZE // b:
+        raise OverflowError(f"{a} times {b}")
+    return a * b
+
+
+cdef inline int64_t _plus(int64_t a, int64_t b) except -1:
+    if a > MAX_SIZE - b:
+        raise OverflowError(f"{a} and {b}")
+    return a + b
 
 
 cdef inline int _put(Output* out, uint64_t value, int n) except -1:
@@ -166,7 +181,7 @@ cdef int _put_header(
                 place.is_record, place.records, n_records = True, length, length
                 n_record_variables += 1
             else:
-                place.size *= length
+                place.size = _times(place.size, length)
         _set_fill(place, each[3], fills[place.type], codes)
     for i in range(file.n):
         place = file.places + i
@@ -207,13 +222,13 @@ cdef int _set_places(File* file) except -1:
             place = file.places + i
             if place.is_record == wanted:
                 place.begin = position
-                position += place.size + place.padding
+                position = _plus(position, place.size + place.padding)
                 big = swap64(place.begin) if LITTLE_HOST else place.begin
                 memcpy(file.out.data + place.field, <const uint8_t*> &big + 8 - file.begin_size, file.begin_size)
     for i in range(file.n):
         if file.places[i].is_record:
             file.places[i].step, records = position - step, file.places[i].records
-    file.size = step + records * (position - step)
+    file.size = _plus(step, _times(records, position - step))
     return 0
 
 
@@ -278,6 +293,8 @@ def compose(
     ------
     ValueError
         If values or dimensions do not match.
+    OverflowError
+        If the file had more than 2⁶³ - 8 bytes.
     """
     cdef File file
     cdef Py_ssize_t i

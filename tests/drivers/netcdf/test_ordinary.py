@@ -16,8 +16,10 @@ from ds_format.api.files import prepared
 from ds_format.codec.encode import describe
 from ds_format.drivers.netcdf import ordinary
 from ds_format.drivers.netcdf.creating import create
-from ds_format.drivers.netcdf.ordinary import COMPOSED
+from ds_format.drivers.netcdf.format import MAX_NAME_SIZE, POSSIBLE
+from ds_format.drivers.netcdf.ordinary import COMPOSED, _describer, _shapeless_options
 from ds_format.errors import UnsupportedError
+from ds_format.kernels.netcdf.describe import NotOrdinary
 
 from ...conftest import cases
 from ...strategies import usual_datasets
@@ -152,6 +154,27 @@ def test_options() -> None:
     assert at_once(data, format="NETCDF4_CLASSIC") is at_once(data, chunks={"x_1": 1}) is None
     recorded = {**data, ".": {**data["."], ".": {".netcdf": {"format": "NETCDF3_CLASSIC"}}}}
     assert at_once(recorded) == at_once(data, format="NETCDF3_CLASSIC") != at_once(recorded, format="NETCDF4")
+
+
+@pytest.mark.parametrize("order", [(True, 1), (1, True)])
+def test_settings_that_are_equal_and_of_another_type(order: tuple[Any, Any], tmp_path: Path) -> None:
+    """They are remembered; the numbers 1 and 0 are no settings of `shuffle`."""
+    _shapeless_options.cache_clear()
+    for shuffle in order:
+        data = one(np.arange(9.0), **{".netcdf": {"compression": "zlib", "shuffle": shuffle}})
+        assert at_once(data) == step_by_step(data, tmp_path / "a.nc")
+
+
+def test_names_are_those_of_the_general_way() -> None:
+    describer = _describer("NETCDF4")
+    parts = [*map(chr, range(256)), "ab", "a b", "b ", "_x", "x" * 253, "x" * 254, "x" * 255, ""]
+    for name in {first + second for first in parts for second in parts}:
+        possible = name.isascii() and len(name) <= MAX_NAME_SIZE and POSSIBLE.fullmatch(name) is not None
+        try:
+            found = name in describer.attributes({name: "a"}, None)
+        except NotOrdinary:
+            found = False
+        assert found == possible, name
 
 
 COMPRESSED = {"compression": "zlib", "level": 1, "shuffle": True}

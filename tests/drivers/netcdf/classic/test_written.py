@@ -131,6 +131,19 @@ def test_a_dimension_that_is_too_long() -> None:
         lay_out(1, [("x", 2**31, False)], {}, [], fills())
 
 
+@pytest.mark.parametrize("n", [2**31, 2**60, 2**62])
+@pytest.mark.parametrize("is_record", [False, True])
+def test_sizes_that_no_file_has(n: int, is_record: bool) -> None:
+    from ds_format.classic.composing import lay_out  # noqa: PLC0415
+    from ds_format.drivers.netcdf.classic.composing import fills  # noqa: PLC0415
+
+    dims = ("t", "x", "y")
+    with pytest.raises(ds.UnsupportedError, match="NETCDF3_64BIT_DATA cannot hold a place beyond"):
+        lay_out(
+            5, [(name, n, is_record and name == "t") for name in dims], {}, [("v", np.dtype("i1"), dims, {})], fills()
+        )
+
+
 def test_netcdf4_is_not_needed(tmp_path: Path) -> None:
     code = f"""
 import sys
