@@ -153,3 +153,76 @@ def test_a_process_of_one_processor_has_no_other_threads() -> None:
     finally:
         os.sched_setaffinity(0, before)
     assert idents == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_calls_are_made_behind_in_their_order(monkeypatch: pytest.MonkeyPatch, processors: int) -> None:
+    monkeypatch.setattr(threads, "processors", lambda: processors)
+    found: list[int] = []
+    idents = set()
+
+    def work(i: int) -> None:
+        time.sleep(0.001 * (i % 3))
+        idents.add(threading.get_ident())
+        found.append(i)
+
+    with threads.Behind(3) as behind:
+        for i in range(20):
+            behind.call(work, i)
+            assert len(found) >= i - 3
+    assert found == [*range(20)]
+    assert len(idents) == 1 and (threading.get_ident() in idents) == (processors == 1)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_error_behind_is_raised(monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+
+    def work(i: int) -> None:
+        raise ValueError(str(i))
+
+    def block() -> None:
+        with threads.Behind() as behind:
+            behind.call(work, 0)
+            if waits:
+                behind.wait()
+
+    with pytest.raises(ValueError, match="0"):
+        block()
+
+
+def test_nothing_runs_behind_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    begun, found = threading.Event(), []
+
+    def work(i: int) -> None:
+        begun.set()
+        time.sleep(0.05)
+        found.append(i)
+
+    def block() -> None:
+        with threads.Behind(5) as behind:
+            for i in range(5):
+                behind.call(work, i)
+            begun.wait(60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    n = len(found)
+    assert 1 <= n < 5
+    time.sleep(0.1)
+    assert len(found) == n
+
+
+def test_calls_are_made_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    found: list[int] = []
+    with threads.Behind() as behind:
+        for i in range(5):
+            behind.call(found.append, i)
+    assert found == [*range(5)]

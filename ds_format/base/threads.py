@@ -1,4 +1,4 @@
-"""Threads that work on parts of one array while kernels release the GIL, and locks that are renewed after a fork.
+"""Threads that work on parts of one array or write while kernels release the GIL; locks that are renewed after a fork.
 
 A forked process does not have the thread that held a lock, so it gets a new lock. Data guarded by such a lock must be
 consistent at any time, or be rebuilt.
@@ -13,7 +13,7 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -104,6 +104,69 @@ def results(work: Callable[[T], R], items: Iterable[T], most: int = MAX_THREADS)
         finally:
             for each in pending:
                 each.cancel()
+
+
+class Behind:
+    """Calls in one other thread, in their order, while the caller prepares the next; for a `with` statement.
+
+    With one processor, `call` makes them itself. What was not begun when the block ends with an error is left out.
+
+    Parameters
+    ----------
+    most : int
+        Calls that wait, or run, at the same time.
+
+    Examples
+    --------
+    >>> from ds_format.base.threads import Behind
+    >>> found = []
+    >>> with Behind() as behind:
+    ...     behind.call(found.append, 1)
+    ...     behind.wait()
+    >>> found
+    [1]
+    """
+
+    def __init__(self, most: int = 2):
+        self._most = most
+        self._pending: deque[Any] = deque()
+        self._pool: Any = None
+        if processors() > 1:
+            self._pool = importlib.import_module("concurrent.futures").ThreadPoolExecutor(1)
+
+    def call(self, work: Callable[..., object], *args: Any) -> None:
+        """Call a function, soon. An error of a call before may be raised here."""
+        if self._pool is None:
+            work(*args)
+            return
+        while len(self._pending) >= self._most:
+            self._pending.popleft().result()
+        try:
+            self._pending.append(self._pool.submit(work, *args))
+        except RuntimeError:  # there can be no more threads, as while the interpreter ends
+            self.wait()
+            self._stop()
+            work(*args)
+
+    def wait(self) -> None:
+        """Wait for all calls, and raise the error of the first one that failed."""
+        while self._pending:
+            self._pending.popleft().result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        try:
+            if kind is None:
+                self.wait()
+        finally:
+            self._stop()
+
+    def _stop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
 
 
 _locks: weakref.WeakKeyDictionary[Any, tuple[str, Callable[[], Any]]] = weakref.WeakKeyDictionary()

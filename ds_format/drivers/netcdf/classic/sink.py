@@ -1,7 +1,8 @@
 """Writing: a classic file as a Sink, without a library.
 
 When all variables are defined, the position of each is known, and blocks are written where they belong. Values that
-arrive before are kept until then. A small file is put together in memory.
+arrive before are kept until then. A small file is put together in memory. Of a large variable, one piece is written
+while the next is made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.threads import Behind
 from ....body.body import OutputBody
 from ....classic.composing import ClassicLayout, Extent
 from ....model.rounding import Rounding
@@ -25,8 +27,11 @@ from .composing import SmallFile, lay_out, put, stored
 SMALL_SIZE = 1024 * 1024
 """Bytes of a file that is put together in memory."""
 
-PIECE = 128 * 1024
+PIECE = 256 * 1024
 """Values that are converted at a time."""
+
+MANY = 4
+"""Pieces of a variable from which on a thread writes them."""
 
 FEW = 4096
 """Values of a variable that wait in memory."""
@@ -37,6 +42,7 @@ class ClassicSink(OwnSink):
 
     _layout: ClassicLayout | None = None
     _pool: BlockPool | None = None
+    _behind: Behind | None = None
 
     def _create_file(self) -> OutputBody:
         self._waiting: dict[str, Iterable[Any]] = {}
@@ -65,7 +71,7 @@ class ClassicSink(OwnSink):
             self._waiting[plan.name] = self._pool.add(blocks)
             return
         self._lay_out()
-        super()._put_all(plan, facts, _pieces(blocks))
+        self._put_pieces(plan, facts, blocks)
 
     def _lay_out(self) -> None:
         """Fix the positions of all variables, and write what waits for it."""
@@ -82,12 +88,21 @@ class ClassicSink(OwnSink):
             facts = self._facts[name]
             if facts is not None:
                 with self._at(name):
-                    super()._put_all(plans[name], facts, _pieces(blocks))
+                    self._put_pieces(plans[name], facts, blocks)
+
+    def _put_pieces(self, plan: VariablePlan, facts: Facts, blocks: Iterable[Any]) -> None:
+        self._behind = None
+        if plan.total <= MANY * PIECE:
+            super()._put_all(plan, facts, _pieces(blocks))
+            return
+        with Behind() as self._behind:
+            super()._put_all(plan, facts, _pieces(blocks))
 
     def _writer(self, plan: VariablePlan, facts: Facts) -> VariableWriter:
         self._untouched.discard(plan.name)
         defined = self._defined.pop(plan.name)
-        return ClassicWriter(defined, self._roundings.get(plan.name), self._output, self._extents[plan.name])
+        rounding, extent = self._roundings.get(plan.name), self._extents[plan.name]
+        return ClassicWriter(defined, rounding, self._output, extent, self._behind)
 
     def _complete(self) -> None:
         self._lay_out()
@@ -118,25 +133,38 @@ class ClassicWriter(ConsecutiveWriter):
     rounding : Rounding, optional
     output : OutputBody or SmallFile
     extent : Extent
+    behind : Behind, optional
+        Writes.
     """
 
     def __init__(
-        self, defined: DefinedVariable, rounding: Rounding | None, output: OutputBody | SmallFile, extent: Extent
+        self,
+        defined: DefinedVariable,
+        rounding: Rounding | None,
+        output: OutputBody | SmallFile,
+        extent: Extent,
+        behind: Behind | None,
     ):
         super().__init__(defined, rounding)
         self.output = output
         self.extent = extent
+        self.behind = behind
         self.position = 0
         """Bytes so far."""
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write values after those already written, whatever the slices."""
         raw = stored(values, self.extent)
-        put(self.output, self.extent, self.position, raw)
+        if self.behind is not None and not np.may_share_memory(raw, values):  # the caller may change its values
+            self.behind.call(put, self.output, self.extent, self.position, raw)
+        else:
+            put(self.output, self.extent, self.position, raw)
         self.position += raw.nbytes
 
     def finish(self) -> list[str]:
         """Fill what has no values; see `LibraryWriter.finish`."""
+        if self.behind is not None:
+            self.behind.wait()
         missing = self.extent.size * self.extent.records - self.position
         if missing > 0:
             put(self.output, self.extent, self.position, self.extent.fill * (missing // len(self.extent.fill)))

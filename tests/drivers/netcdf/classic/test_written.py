@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import shutil
 import subprocess
 import sys
+import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
+from ds_format.base import threads
+from ds_format.body.body import OutputBody
 from ds_format.classic.format import read_items
 from ds_format.drivers.netcdf.classic import sink
+from ds_format.drivers.netcdf.creating import create
 from ds_format.drivers.netcdf.format import NetCDFWarning
 
 from ....strategies import datasets, usual_datasets
@@ -93,6 +100,59 @@ def test_random_datasets(tmp_path: Path, data: dict[str, Any], format: str) -> N
     assert found == expected[: len(found)]
     assert not any(expected[len(found) :])  # the library leaves zeros behind a file without dimensions
     assert differences(path) == []
+
+
+def test_an_error_of_the_thread_that_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is raised, with names, whether or not other pieces follow; no file stays, and nothing is written later."""
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    monkeypatch.setattr(sink, "PIECE", 1000)
+    write, positions = OutputBody.write, []
+
+    def full(self: OutputBody, offset: int, data: Any) -> int:
+        positions.append(offset)
+        if len(positions) == fails:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(self, offset, data)
+
+    monkeypatch.setattr(OutputBody, "write", full)
+    values = np.arange(200_000.0)
+    for fails in (2, 100, 201):
+        positions.clear()
+        with pytest.raises(OSError, match="No space left") as caught:
+            ds.write(tmp_path / "a.nc", {"v": values, ".": {"v": dims("n")}}, format="NETCDF3_CLASSIC")
+        assert caught.value.filename == str(tmp_path / "a.nc")
+        assert [*tmp_path.iterdir()] == []
+        assert len(positions) <= fails + 2
+
+
+def test_values_that_change_while_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks may share one buffer: what the thread has not written yet is a copy."""
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    monkeypatch.setattr(sink, "PIECE", 1000)
+    write = OutputBody.write
+
+    def slow(self: OutputBody, offset: int, data: Any) -> int:
+        time.sleep(0.002)
+        return write(self, offset, data)
+
+    monkeypatch.setattr(OutputBody, "write", slow)
+
+    def blocks(dtype: str) -> Iterator[Any]:
+        buffer = np.empty(1000, dtype)
+        for i in range(100):
+            buffer[:] = i
+            yield buffer
+
+    types = {"i1": "int8", "i2": "int16", "f8": "float64", "b": "float64"}
+    meta = {name: dims("n", **{".type": type_, ".size": [100_000], ".missing": False}) for name, type_ in types.items()}
+    made = create(tmp_path / "a.nc", meta, format="NETCDF3_CLASSIC")
+    for name in meta:
+        made.write(name, blocks(">f8" if name == "b" else name))
+    made.commit()
+    expected = np.repeat(np.arange(100), 1000)
+    back = ds.read(tmp_path / "a.nc")
+    for name in meta:
+        assert np.array_equal(back[name], expected), name
 
 
 @pytest.mark.parametrize("format", FORMATS)
