@@ -362,7 +362,7 @@ def _decode_shuffle(data: Any, limit: int, options: Options, *, in_hdf5: bool = 
 
 
 def _encode_shuffle(data: Any, level: int, options: Options) -> Any:
-    return shuffle(memoryview(data).cast("B"), int(options.get("elementsize", 4)))
+    return shuffle(data, int(options.get("elementsize", 4)))
 
 
 CHECKSUM_SIZE = 4
@@ -384,8 +384,7 @@ def _decode_fletcher32(data: Any, limit: int, options: Options, *, may_be_swappe
 
 
 def _encode_fletcher32(data: Any, level: int, options: Options) -> bytes:
-    content = memoryview(data).cast("B")
-    return b"".join((content, fletcher32(content).to_bytes(CHECKSUM_SIZE, "little")))
+    return b"".join((data, fletcher32(data).to_bytes(CHECKSUM_SIZE, "little")))
 
 
 FILTERS = {

@@ -1,7 +1,8 @@
-"""The pipeline of filters of a chunk of an HDF5 file: `encode` applies them in their order, `decode` reverses them."""
+"""The pipeline of filters of a chunk of an HDF5 file: `encoder` applies them in their order, `decode` reverses them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import DsError, FormatError
@@ -11,7 +12,7 @@ LEVELLED = frozenset({ZLIB_NUMBER, BZIP2, ZSTD})
 """Filters whose only client value is their level."""
 
 ENCODED = LEVELLED | {SHUFFLE, FLETCHER32}
-"""Filters that `encode` applies as the HDF5 library and its plugins do."""
+"""Filters that `encoder` applies as the HDF5 library and its plugins do."""
 
 SIMPLE = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
 """Numbers of filters, in the order in which they were applied, that a kernel undoes."""
@@ -55,10 +56,6 @@ class ChunkFilter(NamedTuple):
             return filter_.decode(data, limit, self.options)
         except DsError as error:
             raise type(error)(f"filter {filter_.name}: {error.message}") from None
-
-    def encode(self, data: Any) -> Any:
-        """Do this step; see `Filter.encode`."""
-        return HDF5[self.number].encode(data, self.level, self.options)
 
 
 class SimpleFilters(NamedTuple):
@@ -130,18 +127,19 @@ def find_encoder(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
     return found._replace(level=level - (1 << 32) if level >> 31 else level)
 
 
-def encode(data: Any, filters: tuple[ChunkFilter, ...]) -> Any:
-    """Apply filters to the bytes of a chunk, and return what is stored.
+def encoder(filters: tuple[ChunkFilter, ...]) -> Callable[[Any], Any]:
+    """Return a function that applies filters, in their order, to the bytes of a chunk, and returns what is stored.
 
-    Parameters
-    ----------
-    data : buffer
-    filters : tuple of ChunkFilter
-        In the order in which they are applied.
+    The filters are those of `ENCODED`.
     """
-    for each in filters:
-        data = each.encode(data)
-    return data
+    steps = [(HDF5[each.number].encoder, each.level, each.options) for each in filters]
+
+    def encode(data: Any) -> Any:
+        for apply, level, options in steps:
+            data = apply(data, level, options)  # type: ignore[misc]  # all of these have an encoder
+        return data
+
+    return encode
 
 
 def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:

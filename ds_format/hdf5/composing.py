@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER
-from ..codec.pipeline import ChunkFilter, encode
+from ..codec.pipeline import ChunkFilter
 from ..kernels.hdf5.compose import compose
 
 DATASPACE, DATATYPE, FILL, FILTERS = 1, 3, 5, 11
@@ -199,7 +199,7 @@ def _filter_message(steps: tuple[ChunkFilter, ...]) -> tuple[int, int, bytes]:
 
 
 def stored_chunks(
-    values: NDArray[Any], chunk: tuple[int, ...], steps: tuple[ChunkFilter, ...], fill: Any
+    values: NDArray[Any], chunk: tuple[int, ...], encode: Callable[[Any], Any], fill: Any
 ) -> list[tuple[tuple[int, ...], Any]]:
     """Return the first indices and the stored bytes of all chunks of an array.
 
@@ -208,7 +208,8 @@ def stored_chunks(
     values : ndarray
         As in the file; strings of variable length as `bytes` without filters.
     chunk : tuple of int
-    steps : tuple of ChunkFilter
+    encode : callable
+        Makes what is stored of the bytes of a chunk.
     fill : scalar
         Value beyond the edge of the array.
 
@@ -218,7 +219,7 @@ def stored_chunks(
         If there are too many for one leaf.
     """
     if values.shape == chunk and values.dtype != object:
-        return [((0,) * len(chunk), encode(np.ascontiguousarray(values).reshape(-1).view(np.uint8), steps))]
+        return [((0,) * len(chunk), encode(np.ascontiguousarray(values)))]
     axes = [range(0, n, step) for n, step in zip(values.shape, chunk, strict=True)]
     if math.prod(map(len, axes)) > MAX_CHUNKS:
         raise NotCovered("many chunks")
@@ -232,7 +233,7 @@ def stored_chunks(
         if values.dtype == object:
             found.append((start, part.ravel().tolist()))
         else:
-            found.append((start, encode(np.ascontiguousarray(part).reshape(-1).view(np.uint8), steps)))
+            found.append((start, encode(np.ascontiguousarray(part))))
     return found
 
 

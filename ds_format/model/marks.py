@@ -194,7 +194,7 @@ def settled(meta: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Any]) ->
     """Return the metadata of a dataset; `settle` is applied to each variable that has an array."""
     out: dict[str, Any] = dict(meta)
     for key, entry in meta.items():
-        if NETCDF in entry and key in arrays:
+        if NETCDF in entry and _is_filled(entry) and key in arrays:
             out[key] = settle(entry, arrays[key])
     return out
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ds_format.codec import filters
 from ds_format.codec.filters import DEFLATE, FILTERS, HDF5, Filter
-from ds_format.codec.pipeline import decode, encode, find_encoder, find_filter
+from ds_format.codec.pipeline import decode, encoder, find_encoder, find_filter
 from ds_format.errors import FormatError, UnsupportedError
 
 EVEN = np.arange(60, dtype="<i2").repeat(5).tobytes()
@@ -169,8 +169,8 @@ def test_encoded_chunks(number: int, values: tuple[int, ...], level: int, data: 
         pytest.skip("numcodecs is not installed")
     assert found.level == level
     steps = tuple(each for each in (find_encoder(2, (8,)), found, find_encoder(3, ())) if each is not None)
-    decoded = decode(encode(np.frombuffer(data, np.uint8), steps), steps, 0, len(data))
-    assert decoded.is_shuffled and bytes(encode(data, steps[:1])) == bytes(decoded.data)
+    decoded = decode(encoder(steps)(np.frombuffer(data, np.uint8)), steps, 0, len(data))
+    assert decoded.is_shuffled and bytes(encoder(steps[:1])(data)) == bytes(decoded.data)
 
 
 def test_what_is_not_encoded() -> None:

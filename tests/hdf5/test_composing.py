@@ -15,6 +15,7 @@ import pytest
 
 from ds_format import hdf5
 from ds_format.body.body import MemoryBody
+from ds_format.codec.pipeline import encoder
 from ds_format.hdf5 import check_unread, place_of, values
 from ds_format.hdf5.composing import (
     DATASPACE,
@@ -60,7 +61,7 @@ def dataset(
         storage = NewStorage(None, size * array.size, array.ravel().tolist() if is_text else array)
     else:
         steps = () if filters is None else filters.steps(size)
-        storage = NewStorage(chunk, size, stored_chunks(array, chunk, steps, b"" if is_text else fill[0]))
+        storage = NewStorage(chunk, size, stored_chunks(array, chunk, encoder(steps), b"" if is_text else fill[0]))
     return NewObject(name.encode(), 0, messages, more.pop("attributes", []), more.pop("scales", ()), storage)
 
 

@@ -25,7 +25,7 @@ from ...base import threads
 from ...base.batches import batched
 from ...base.dtypes import TYPES
 from ...codec.filters import FLETCHER32, SHUFFLE, ZLIB_NUMBER
-from ...codec.pipeline import ChunkFilter, encode, find_encoder
+from ...codec.pipeline import ChunkFilter, encoder, find_encoder
 from ...model.rounding import Rounding
 from ...model.settings import NON_COORDINATE, setting
 from ..library.catalog import split
@@ -153,7 +153,7 @@ class ChunkWriter(NumberSlabWriter):
         self, defined: DefinedVariable, rounding: Rounding | None, dataset: Any, filters: tuple[ChunkFilter, ...]
     ):
         super().__init__(defined, rounding, dataset)
-        self._filters = filters
+        self._encode = encoder(filters)
         self._chunk: tuple[int, ...] = dataset.chunks
         self._stored: np.dtype[Any] = dataset.dtype
         self._fill = dataset.fillvalue
@@ -214,4 +214,4 @@ class ChunkWriter(NumberSlabWriter):
         else:
             whole = np.full(self._chunk, self._fill, self._stored)
             whole[tuple(slice(0, n) for n in part.shape)] = part
-        return encode(whole.reshape(-1).view(np.uint8), self._filters)
+        return self._encode(whole.reshape(-1).view(np.uint8))

@@ -200,31 +200,31 @@ def _describer(format: str) -> Describer:
 
 def _options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], *, format: str) -> dict[str, Any]:
     """Return the options of a variable of numbers."""
-    if type(record) is not dict or not STORAGE.issuperset(record):
+    if type(record) is not dict:
         raise NotOrdinary
-    if len(record) == ("packed" in record):
-        return {}
     if "chunks" in record:
-        options = creation_options(record, shape, unlimited, format)
-    else:
-        try:
-            options = {
-                **_shapeless_options(tuple(record.items()), tuple(map(type, record.values())), bool(shape), format)
-            }
-        except TypeError:  # an unhashable setting
-            raise NotOrdinary from None
-    if options.get("compression", "zlib") != "zlib":
-        raise NotOrdinary
-    return options
+        return _made(record, shape, unlimited, format)
+    try:
+        return {**_shapeless(tuple(record.items()), tuple(map(type, record.values())), bool(shape), format)}
+    except TypeError:  # an unhashable setting
+        raise NotOrdinary from None
 
 
 @lru_cache(256)
-def _shapeless_options(
+def _shapeless(
     record: tuple[tuple[str, Any], ...], types: tuple[type, ...], has_axes: bool, format: str
 ) -> dict[str, Any]:
     """Return the options of a record without chunks. `types` tells 1 and True apart, of which one may be ignored."""
-    shape = (1,) if has_axes else ()
-    return creation_options(dict(record), shape, (False,) * len(shape), format)
+    return _made(dict(record), (1,) * has_axes, (False,) * has_axes, format)
+
+
+def _made(record: dict[str, Any], shape: tuple[int, ...], unlimited: tuple[bool, ...], format: str) -> dict[str, Any]:
+    if not STORAGE.issuperset(record):
+        raise NotOrdinary
+    options = creation_options(record, shape, unlimited, format)
+    if options.get("compression", "zlib") != "zlib":
+        raise NotOrdinary
+    return options
 
 
 KEPT = (float, int, list)

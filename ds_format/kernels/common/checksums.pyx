@@ -1,6 +1,6 @@
 """Adler-32 and Fletcher-32, several times faster than in the standard library or NumPy."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t
 
 from .adler cimport adler32_of
@@ -61,20 +61,23 @@ cdef uint32_t _fletcher32(const uint8_t* data, Py_ssize_t size) noexcept nogil:
     return (_folded(second) << 16) | _folded(first)
 
 
-def fletcher32(const uint8_t[::1] data not None):
+def fletcher32(data):
     """Return the Fletcher-32 checksum of bytes, as HDF5 computes it.
 
     Parameters
     ----------
-    data : (n,) uint8
+    data : buffer
+        C-contiguous.
 
     Returns
     -------
     int
         32 bits.
     """
-    cdef uint32_t checksum = 0
-    if data.shape[0]:
-        with nogil:
-            checksum = _fletcher32(&data[0], data.shape[0])
+    cdef Py_buffer view
+    cdef uint32_t checksum
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    with nogil:
+        checksum = _fletcher32(<const uint8_t*> view.buf, view.len)
+    PyBuffer_Release(&view)
     return checksum

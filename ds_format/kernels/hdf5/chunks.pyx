@@ -4,6 +4,7 @@ A shuffled chunk of N values has the first bytes of all of them, then the second
 """
 
 cimport numpy as cnp
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
@@ -72,13 +73,13 @@ cdef void _take_byte(const uint8_t* source, uint8_t* target, Py_ssize_t n, int s
         _take(source, target, n, size)
 
 
-def shuffle(const uint8_t[::1] source not None, int size):
+def shuffle(source, int size):
     """Put the bytes of values apart: first the first byte of each value, then the second, and so on.
 
     Parameters
     ----------
-    source : (n,) uint8
-        The bytes of less than one value, at the end, are not shuffled.
+    source : buffer
+        C-contiguous. The bytes of less than one value, at the end, are not shuffled.
     size : int
         Bytes of a value.
 
@@ -91,25 +92,31 @@ def shuffle(const uint8_t[::1] source not None, int size):
     ValueError
         If the size is not positive.
     """
-    cdef Py_ssize_t total = source.shape[0], n, first = 0, last
-    cdef int j
+    cdef Py_buffer view
     cdef bytes out
     cdef uint8_t* target
-    cdef const uint8_t* values
     if size < 1:
         raise ValueError(f"size: found {size}, expected at least 1")
-    out = PyBytes_FromStringAndSize(NULL, total)
-    if not total:
+    PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
+    try:
+        out = PyBytes_FromStringAndSize(NULL, view.len)
+        target = <uint8_t*> PyBytes_AS_STRING(out)
+        with nogil:
+            _shuffle(<const uint8_t*> view.buf, target, view.len, size)
         return out
-    target, values, n = <uint8_t*> PyBytes_AS_STRING(out), &source[0], total // size
-    with nogil:
-        while first < n:
-            last = min(first + SHUFFLED, n)
-            for j in range(size):
-                _take_byte(values + first * size + j, target + j * n + first, last - first, size)
-            first = last
-        memcpy(target + n * size, values + n * size, total - n * size)
-    return out
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef void _shuffle(const uint8_t* values, uint8_t* target, Py_ssize_t total, int size) noexcept nogil:
+    cdef Py_ssize_t n = total // size, first = 0, last
+    cdef int j
+    while first < n:
+        last = min(first + SHUFFLED, n)
+        for j in range(size):
+            _take_byte(values + first * size + j, target + j * n + first, last - first, size)
+        first = last
+    memcpy(target + n * size, values + n * size, total - n * size)
 
 
 def decode_lzf(const uint8_t[::1] source not None, uint8_t[::1] target not None):

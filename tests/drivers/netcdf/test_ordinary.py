@@ -17,7 +17,7 @@ from ds_format.codec.encode import describe
 from ds_format.drivers.netcdf import ordinary
 from ds_format.drivers.netcdf.creating import create
 from ds_format.drivers.netcdf.format import MAX_NAME_SIZE, POSSIBLE
-from ds_format.drivers.netcdf.ordinary import COMPOSED, _describer, _shapeless_options
+from ds_format.drivers.netcdf.ordinary import COMPOSED, _describer, _shapeless
 from ds_format.errors import UnsupportedError
 from ds_format.kernels.netcdf.describe import NotOrdinary
 
@@ -159,7 +159,7 @@ def test_options() -> None:
 @pytest.mark.parametrize("order", [(True, 1), (1, True)])
 def test_settings_that_are_equal_and_of_another_type(order: tuple[Any, Any], tmp_path: Path) -> None:
     """They are remembered; the numbers 1 and 0 are no settings of `shuffle`."""
-    _shapeless_options.cache_clear()
+    _shapeless.cache_clear()
     for shuffle in order:
         data = one(np.arange(9.0), **{".netcdf": {"compression": "zlib", "shuffle": shuffle}})
         assert at_once(data) == step_by_step(data, tmp_path / "a.nc")

@@ -7,7 +7,7 @@ The library writes the whole file if something is `NotCovered`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._version import __version__
-from ....codec.pipeline import ChunkFilter
+from ....codec.pipeline import ChunkFilter, encoder
 from ....hdf5.composing import (
     COMMITTED,
     CONSTANT,
@@ -88,17 +88,37 @@ def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
         objects.append(_new(name, places, [], [], usual=file.attributes.get(name, {})))
     for name, dtype, members in file.enums.values():
         objects.append(_new(name, places, [(DATATYPE, COMMITTED, enum_type(dtype, members))], []))
-    numbers = {name: i for i, name in enumerate(file.dimensions)}
-    own = {name for name, each in file.variables.items() if each.dims[:1] == (name,)}
+    own = {name for name in file.dimensions if name in file.variables and file.variables[name].dims[:1] == (name,)}
     scales: dict[str, int] = {}
-    for name, dimension in file.dimensions.items():
+    for number, (name, dimension) in enumerate(file.dimensions.items()):
         if name not in own:
             scales[name] = len(objects)
-            objects.append(_pure_dimension(dimension, numbers[name], places))
-    scales.update({name: i for i, name in enumerate(file.variables, len(objects)) if name in own})
+            objects.append(_pure_dimension(dimension, number, places[_link(name)[0]]))
+    if own:
+        scales.update({name: i for i, name in enumerate(file.variables, len(objects)) if name in own})
+    numbers = {name: number for number, name in enumerate(file.dimensions)}
+    axes: dict[tuple[str, ...], _Axes] = {}
     for name, variable in file.variables.items():
-        objects.append(_variable(variable, values.get(name), file.dimensions, numbers, scales, places))
+        dims = variable.dims
+        if dims not in axes:
+            found = [file.dimensions[dim] for dim in dims]
+            is_unlimited = tuple([each.is_unlimited for each in found])
+            empty = tuple([0 if each.is_unlimited else each.size for each in found])
+            own_numbers, own_scales = [tuple([number[dim] for dim in dims]) for number in (numbers, scales)]
+            axes[dims] = _Axes(is_unlimited, empty, own_numbers, own_scales)
+        objects.append(_variable(variable, values.get(name), axes[dims], name in scales, places))
     return compose_file(objects)
+
+
+class _Axes(NamedTuple):
+    """The dimensions of a variable."""
+
+    is_unlimited: tuple[bool, ...]
+    empty: tuple[int, ...]
+    """The shape without records."""
+    numbers: tuple[int, ...]
+    scales: tuple[int, ...]
+    """Numbers of their objects."""
 
 
 def _new(
@@ -144,7 +164,8 @@ def _integer(name: str, *values: int, is_list: bool = False) -> NewAttribute:
 # --- dimensions and variables ---
 
 
-def _pure_dimension(dimension: DimensionRecord, number: int, places: Mapping[str, int]) -> NewObject:
+@lru_cache(1024)
+def _pure_dimension(dimension: DimensionRecord, number: int, parent: int) -> NewObject:
     is_unlimited = dimension.is_unlimited
     shape = (0 if is_unlimited else dimension.size,)
     attributes = [
@@ -159,23 +180,18 @@ def _pure_dimension(dimension: DimensionRecord, number: int, places: Mapping[str
     ]
     size = PURE_TYPE.itemsize
     storage = NewStorage((1,), size, []) if is_unlimited else NewStorage(None, size * shape[0], None)
-    return _new(dimension.path, places, messages, attributes, (), storage)
+    return NewObject(_link(dimension.path)[1], parent, messages, attributes, (), storage)
 
 
 def _variable(
     variable: VariableRecord,
     values: NDArray[Any] | None,
-    dimensions: Mapping[str, DimensionRecord],
-    numbers: Mapping[str, int],
-    scales: Mapping[str, int],
+    axes: _Axes,
+    is_named_as_dimension: bool,
     places: Mapping[str, int],
 ) -> NewObject:
     name, dims = variable.path, variable.dims
-    is_unlimited = tuple([dimensions[dim].is_unlimited for dim in dims])
-    if values is None:
-        shape = tuple([0 if dimensions[dim].is_unlimited else dimensions[dim].size for dim in dims])
-    else:
-        shape = values.shape
+    shape = axes.empty if values is None else values.shape
     is_scale = dims[:1] == (name,)
     options = variable.options
     dtype = _stored_type(variable.type)
@@ -183,9 +199,10 @@ def _variable(
     members = None if variable.enum is None else tuple(variable.enum.members.items())
     given = options.get("chunksizes")
     is_written = options.get("fill_value") is not False
-    layout = _layout(dtype, members, shape, is_unlimited, fill, is_written, given and tuple(given), _filters(variable))
-    attributes = [*_own_attributes(name if is_scale else None, tuple([numbers[dim] for dim in dims]))]
-    if not is_scale and name in scales:
+    filters = _filters(variable)
+    layout = _layout(dtype, members, shape, axes.is_unlimited, fill, is_written, given and tuple(given), filters)
+    attributes = [*_own_attributes(name if is_scale else None, axes.numbers)]
+    if is_named_as_dimension and not is_scale:
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
     if variable.enum is not None and fill is not None:
@@ -194,13 +211,13 @@ def _variable(
     if values is not None and dtype is not None:
         content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
     if layout.chunk is not None:
-        chunks = [] if values is None else stored_chunks(content, layout.chunk, layout.steps, layout.empty)
+        chunks = [] if values is None else stored_chunks(content, layout.chunk, layout.encode, layout.empty)
         storage = NewStorage(layout.chunk, layout.item_size, chunks)
     else:
         content = values.ravel().tolist() if values is not None and dtype is None else content
         storage = NewStorage(None, layout.item_size * math.prod(shape), content)
-    found = () if is_scale else tuple([scales[dim] for dim in dims])
-    return _new(name, places, layout.messages, attributes, found, storage, variable.attributes)
+    scales = () if is_scale else axes.scales
+    return _new(name, places, layout.messages, attributes, scales, storage, variable.attributes)
 
 
 @lru_cache(1024)
@@ -219,7 +236,8 @@ class _Layout(NamedTuple):
     messages: list[tuple[int, int, bytes]]
     item_size: int
     chunk: tuple[int, ...] | None
-    steps: tuple[ChunkFilter, ...]
+    encode: Callable[[Any], Any]
+    """Applies the filters of a chunk."""
     empty: Any
     """Value beyond the edge."""
 
@@ -251,7 +269,7 @@ def _layout(
         steps = filters.steps(item_size)
         messages.append(filters.message(item_size))
     empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
-    return _Layout(type_, messages, item_size, chunk, steps, empty)
+    return _Layout(type_, messages, item_size, chunk, encoder(steps), empty)
 
 
 @lru_cache(64)
@@ -274,16 +292,24 @@ def _fill(variable: VariableRecord, dtype: np.dtype[Any]) -> bytes | None:
         return own.value[:1] if own is not None and own.form == "text" and own.value else b"\0"
     if variable.enum is not None:
         return None
-    if own is not None:
-        return np.asarray(own.value).reshape(-1)[:1].astype(dtype).tobytes()
+    if own is None:
+        return _default_fill(dtype)
+    if isinstance(own.value, np.generic) and own.value.dtype == dtype:
+        return own.value.tobytes()
+    return np.asarray(own.value).reshape(-1)[:1].astype(dtype).tobytes()
+
+
+@lru_cache(64)
+def _default_fill(dtype: np.dtype[Any]) -> bytes:
     return np.asarray(default_fill(dtype.newbyteorder("="))).astype(dtype).tobytes()
 
 
 def _filters(variable: VariableRecord) -> Filters | None:
     options = variable.options
-    if not variable.dims or variable.type == "string" or options.keys() <= UNFILTERED:
+    if not options or not variable.dims or variable.type == "string" or options.keys() <= UNFILTERED:
         return None
-    return _chosen_filters(*[options.get(name) for name in ("compression", "complevel", "shuffle", "fletcher32")])
+    get = options.get
+    return _chosen_filters(get("compression"), get("complevel"), get("shuffle"), get("fletcher32"))
 
 
 @lru_cache(64)
