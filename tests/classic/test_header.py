@@ -20,6 +20,7 @@ from ds_format.errors import FormatError, TruncatedError
 from ..conftest import cases
 from .files import Attribute, File, Variable, drawn, encode
 from .same import at_once, compare, exact, in_memory, slowly
+from .written import drawn_or_written, written
 
 VERSIONS = [1, 2, 5]
 X = (b"x", 3)
@@ -63,10 +64,16 @@ def test_the_kernel_reads_what_the_grammar_says(seed: int) -> None:
     compare(data)
 
 
+def test_the_kernel_reads_what_we_write() -> None:
+    for data in written():
+        assert at_once(data, len(data)) == slowly(data, len(data)) != None  # noqa: E711
+        compare(data)
+
+
 @cases("seed", range(200))
 def test_of_mutated_headers_kernel_and_grammar_say_the_same(seed: int) -> None:
     random = Random(seed)
-    whole = encode(drawn(random))
+    whole = drawn_or_written(random)
     for _ in range(30):
         data = bytearray(whole)
         for _ in range(random.randint(1, 3)):

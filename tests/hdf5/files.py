@@ -19,6 +19,9 @@ import pytest
 import xarray as xr
 
 import ds_format as ds
+from benchmarks.stations import ordinary
+
+from ..classic.written import DATASETS
 
 
 class Maker(NamedTuple):
@@ -599,6 +602,11 @@ def from_xarray(path: Path, engine: Any) -> None:
     dataset.to_netcdf(path, engine=engine, encoding=encoding, unlimited_dims=["time"])
 
 
+def dumped(path: Path, data: Any, format: str = "netcdf", **options: Any) -> None:
+    """Write a file by this package, whatever its suffix."""
+    path.write_bytes(ds.dumps(data, format=format, **options))
+
+
 def composed(path: Path, **record: Any) -> None:
     """Write a file by this package, without a library: text, groups, scales, chunks, an enum type."""
     n = 30
@@ -608,11 +616,13 @@ def composed(path: Path, **record: Any) -> None:
     meta |= {"e": {".dims": ["x"], ".netcdf": {"enum": of_enum}}, ".": {".netcdf": {"unlimited": ["time"]}}}
     data: dict[str, Any] = {"time": np.arange(n), "v": np.arange(n * 3.0).reshape(n, 3)}
     data |= {"g/v": np.array([f"text {i}" for i in range(n)], object), "e": np.zeros(3, "i1")}
-    path.write_bytes(ds.dumps({**data, "label": "ž", ".": meta}, format="netcdf"))
+    dumped(path, {**data, "label": "ž", ".": meta})
 
 
 MAKERS["composed"] = Maker(composed)
 MAKERS["composed_zlib"] = Maker(partial(composed, compression="zlib", level=4, shuffle=True, fletcher32=True))
+MAKERS["our_classic_model"] = Maker(partial(dumped, data=DATASETS["fixed and records"], format="NETCDF4_CLASSIC"))
+MAKERS["our_report"] = Maker(partial(dumped, data=ordinary(0), compression="zlib"))
 MAKERS["xarray_netcdf4"] = Maker(partial(from_xarray, engine="netcdf4"))
 MAKERS["xarray_h5netcdf"] = Maker(partial(from_xarray, engine="h5netcdf"), "h5netcdf")
 

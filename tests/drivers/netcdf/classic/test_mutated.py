@@ -19,7 +19,7 @@ from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf.classic.source import ClassicSource
 from ds_format.errors import DsError
 
-from ....classic.files import drawn, encode
+from ....classic.written import drawn_or_written
 from ..both import differences
 
 ROOT = Path(__file__).parents[4]
@@ -30,7 +30,7 @@ SECONDS = 10
 
 def mutated(random: Random) -> bytes:
     """Return a classic file of which a few bytes are others."""
-    data = bytearray(encode(drawn(random)))
+    data = bytearray(drawn_or_written(random))
     for _ in range(random.randint(1, 3)):
         data[random.randrange(4, len(data))] = random.choice([0, 1, 2, 10, 11, 12, 127, 128, 255])
     return bytes(data)

@@ -27,47 +27,14 @@ from ds_format.drivers.netcdf.classic import sink
 from ds_format.drivers.netcdf.creating import create
 from ds_format.drivers.netcdf.format import NetCDFWarning
 
+from ....classic.written import DATASETS, FIXED, FORMATS, SHORTS, TIME, dataset, dims
 from ....strategies import datasets, usual_datasets
 from ..both import differences
 from .copying import copied
 
-FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
-
-
-def dims(*names: str, **more: Any) -> dict[str, Any]:
-    return {".dims": [*names], **more}
-
-
-def dataset(unlimited: tuple[str, ...] = (), **variables: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
-    meta: dict[str, Any] = {name: entry for name, (_, entry) in variables.items()}
-    meta["."] = {"title": "Höhe", "empty": "", "list": [1.5, 2.5], "none": [], ".netcdf": {"unlimited": [*unlimited]}}
-    return {**{name: values for name, (values, _) in variables.items()}, ".": meta}
-
-
-TIME = np.arange(3.0), dims("time", units="days since 2000-01-01")
-BYTES = np.arange(3, dtype="i1"), dims("time")
-SHORTS = np.arange(15, dtype="i2").reshape(3, 5), dims("time", "x", _FillValue=np.int16(-9), scale_factor=0.5)
-GAPS = np.ma.masked_array(np.arange(5, dtype="f4"), np.array([0, 1, 0, 0, 1], bool)), dims("x")
-TEXT = np.array(["a", "", "søren"], object), dims("time")
-FIXED = np.arange(5, dtype="i1"), dims("x", _FillValue=np.int8(7))
-SCALAR = np.int16(-3), dims()
-WORD = "Wien", dims()
-
-CASES: dict[str, dict[str, Any]] = {
-    "no variable": {".": {".": {"a": np.int16(1)}}},
-    "fixed": dataset(a=FIXED, b=GAPS, c=SCALAR, d=WORD),
-    "fixed and records": dataset(("time",), a=BYTES, b=FIXED, c=SHORTS, d=TIME, e=SCALAR, f=TEXT),
-    "one variable of records without padding": dataset(("time",), a=FIXED, b=BYTES),
-    "one variable of records of odd size": dataset(("time",), b=SHORTS, c=SCALAR),
-    "no records": dataset(("none",), a=(np.zeros((0, 3)), dims("none", "y")), b=(np.zeros(0, "i1"), dims("none"))),
-    "a dimension that no variable has": dataset((), a=FIXED) | {},
-    "text": dataset((), a=TEXT, b=(np.array([b"ab", b"c"], object), dims("n")), c=WORD),
-}
-CASES["a dimension that no variable has"]["."]["."] = {".netcdf": {"dimensions": {"u": 4, "v": 7}, "unlimited": ["u"]}}
-
 
 @pytest.mark.parametrize("small", [True, False])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", DATASETS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_bytes_of_the_library(
     format: str, name: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,10 +43,10 @@ def test_bytes_of_the_library(
         monkeypatch.setattr(sink, "SMALL_SIZE", 0)
         monkeypatch.setattr(sink, "PIECE", 2)
         monkeypatch.setattr(sink, "FEW", 0)
-    ds.write(tmp_path / "a.nc", CASES[name], format=format)
+    ds.write(tmp_path / "a.nc", DATASETS[name], format=format)
     assert (tmp_path / "a.nc").read_bytes() == copied(tmp_path / "a.nc", tmp_path / "b.nc")
     back = ds.read(tmp_path / "a.nc", unpack=False)
-    for key, value in CASES[name].items():
+    for key, value in DATASETS[name].items():
         if key != ".":
             assert np.ma.allequal(back[key], value), key
             assert np.array_equal(np.ma.getmaskarray(back[key]), np.ma.getmaskarray(value)), key
@@ -158,7 +125,7 @@ def test_values_that_change_while_they_are_written(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("format", FORMATS)
 def test_blocks_before_all_variables_are_defined(format: str, tmp_path: Path) -> None:
     """The last variable is known by its values alone: the first ones wait for it."""
-    given = CASES["fixed and records"]
+    given = DATASETS["fixed and records"]
     ds.write(tmp_path / "a.nc", given, format=format)
     ds.write(tmp_path / "a.ds", given)
     ds.convert(tmp_path / "a.ds", tmp_path / "b.nc", format=format)
@@ -216,7 +183,7 @@ assert "netCDF4" not in sys.modules, "loaded"
 
 def test_in_memory() -> None:
     file = io.BytesIO()
-    ds.write(file, CASES["fixed"], format="NETCDF3_CLASSIC")
+    ds.write(file, DATASETS["fixed"], format="NETCDF3_CLASSIC")
     assert file.getvalue()[:4] == b"CDF\x01"
     assert ds.loads(file.getvalue())["b"].tolist() == [0, None, 2, 3, None]
 
@@ -224,7 +191,7 @@ def test_in_memory() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_changed_by_the_library(format: str, tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
-    ds.write(path, CASES["fixed and records"], format=format)
+    ds.write(path, DATASETS["fixed and records"], format=format)
     with netCDF4.Dataset(path, "a") as file:
         file["d"][3:5] = [7.0, 8.0]
         file.createVariable("new", "f8", ("x",))[:] = 2.5
@@ -264,7 +231,7 @@ def test_read_by_scipy_and_xarray(tmp_path: Path) -> None:
     netcdf_file = pytest.importorskip("scipy.io").netcdf_file
     xarray = pytest.importorskip("xarray")
     for format in FORMATS[:2]:
-        ds.write(tmp_path / "a.nc", CASES["fixed and records"], format=format)
+        ds.write(tmp_path / "a.nc", DATASETS["fixed and records"], format=format)
         with netcdf_file(tmp_path / "a.nc", mmap=False) as file:
             assert file.variables["d"][:].tolist() == [0, 1, 2]
             assert file.variables["c"][:].tolist() == SHORTS[0].tolist()
