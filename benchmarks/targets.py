@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import NamedTuple
 
-from .cases.archive import ORDINARY_FILES, READ_BY_TWO
+from .cases.archive import ORDINARY_FILES, READ_BY_TWO, TO_NETCDF, WRITTEN_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY, ORDINARY_NAME as OPEN_MANY_ORDINARY
 from .cases.packs import BY_NAME, FILES as UNPACKED_FILES, JOINED
 from .cases.program import HEADER_ONLY
@@ -178,6 +178,10 @@ ORDINARY: tuple[Goal, ...] = (
                 TWO_PROCESSES,
             ),
         ),
+    ),
+    Goal(
+        "`ds convert` of 3,000 ordinary ds files to netCDF-4, two jobs",
+        (_claim("within", WRITTEN_BY_TWO, {TO_NETCDF: 0.1}, "two processes of netCDF4 that write the same files"),),
     ),
     Goal(
         "`ds.open_many(load=True)` of 2,000 ordinary reports",

@@ -1,13 +1,14 @@
-"""Archives of small NetCDF files: read one after another, into a list, and converted as a whole."""
+"""Archives of small NetCDF files: read one after another, into a list, and converted as a whole, also from ds files."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,18 @@ for path in open(sys.argv[1]).read().split():
         for variable in file.variables.values():
             variable[...]
 """
+WRITING = """
+import pickle, sys
+from benchmarks.peers import write_netcdf
+with open(sys.argv[1], "rb") as file:
+    pieces = pickle.load(file)
+for path, data in pieces:
+    write_netcdf(path, data)
+"""
+ROOT = Path(__file__).parents[2]
 READ_BY_TWO = f"{NETCDF}, two processes"
+WRITTEN_BY_TWO = f"{NETCDF}, two processes that write"
+TO_NETCDF = "archive of ordinary ds files, ds convert to netCDF-4"
 IN_A_LOOP = f"{OURS}, in a loop"
 
 
@@ -122,11 +134,56 @@ def _decoded(owner: Any) -> dict[str, Any]:
 
 def convert(kind: str, format: str, divisor: int, bench: Bench, folder: Path) -> Trial:
     """Convert a folder of files with `ds convert`, beside two processes of netCDF4 that only read them."""
-    n, source, target = -(-bench.sizes.archive // divisor), folder / "in", folder / "out"
-    source.mkdir()
-    paths = [str(source / f"{i:06d}.nc") for i in range(n)]
+    paths = _source(folder, -(-bench.sizes.archive // divisor), ".nc")
     _write(paths, kind, format)
-    words = [*command(), "convert", str(source), str(target), "jobs:", str(JOBS)]
+    for i, file in enumerate(lists := _lists(folder)):
+        file.write_text("\n".join(paths[i::JOBS]))
+    theirs = Way(
+        READ_BY_TWO, stopwatch(partial(_by_two, READING, lists)), lambda: None, "values are read, nothing is written"
+    )
+    return _converted(folder, paths, ".ds", kind, theirs)
+
+
+def convert_to_netcdf(bench: Bench, folder: Path) -> Trial:
+    """Convert a folder of ds files to netCDF-4, compared with two processes of netCDF4 that write the same files.
+
+    Their datasets are pickled, so that reading them takes hardly any time.
+    """
+    paths, target = _source(folder, bench.sizes.archive, ".ds"), folder / "theirs"
+    pieces = []
+    for i, path in enumerate(paths):
+        ds.write(path, station(i, ORDINARY))
+        pieces.append((str(target / f"{i:06d}.nc"), stored(station(i, ORDINARY))))
+    for i, file in enumerate(lists := _lists(folder)):
+        file.write_bytes(pickle.dumps(pieces[i::JOBS], protocol=5))
+    work = partial(_by_two, WRITING, lists)
+
+    def clear() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+
+    def check() -> None:
+        clear()
+        work()
+        for i in (0, len(paths) - 1):
+            expect_report(WRITTEN_BY_TWO, read_netcdf(pieces[i][0]), station(i, ORDINARY))
+
+    theirs = Way(WRITTEN_BY_TWO, stopwatch(work, clear), check, "the datasets are unpickled")
+    return _converted(folder, paths, ".nc", ORDINARY, theirs)
+
+
+def _source(folder: Path, n: int, suffix: str) -> list[str]:
+    """Return the paths of files that are converted, in a new folder."""
+    source = folder / "in"
+    source.mkdir()
+    return [str(source / f"{i:06d}{suffix}") for i in range(n)]
+
+
+def _converted(folder: Path, paths: Sequence[str], suffix: str, kind: str, theirs: Way) -> Trial:
+    """Return a trial: all files by the command, the rival, and one file after another."""
+    target = folder / "out"
+    options = ["to:", suffix[1:], "jobs:", str(JOBS)]
+    words = [*command(), "convert", str(folder / "in"), str(target), *options]
     variables = environment(PACKAGE)
 
     def work() -> None:
@@ -138,42 +195,40 @@ def convert(kind: str, format: str, divisor: int, bench: Bench, folder: Path) ->
     def check() -> None:
         clear()
         work()
-        for i in (0, n - 1):
-            expect_report(OURS, ds.read(target / f"{i:06d}.ds"), station(i, kind))
+        for i in (0, len(paths) - 1):
+            expect_report(OURS, ds.read(target / f"{i:06d}{suffix}"), station(i, kind))
         clear()
 
+    def loop() -> None:
+        one = str(folder / f"one{suffix}")
+        for path in paths:
+            ds.convert(path, one)
+
     ways = [
-        Way(OURS, stopwatch(work, clear), check, f"ds convert in out jobs: {JOBS}"),
-        Way(READ_BY_TWO, stopwatch(_reading(folder, paths)), lambda: None, "values are read, nothing is written"),
-        Way(IN_A_LOOP, stopwatch(lambda: _loop(paths, folder)), lambda: None, "ds.convert in a loop"),
+        Way(OURS, stopwatch(work, clear), check, f"ds convert in out {' '.join(options)}"),
+        theirs,
+        Way(IN_A_LOOP, stopwatch(loop), lambda: None, "ds.convert in a loop"),
     ]
-    return Trial(ways, n=n, repetitions=(1, 3))
+    return Trial(ways, n=len(paths), repetitions=(1, 3))
 
 
-def _loop(paths: Sequence[str], folder: Path) -> None:
-    target = str(folder / "one.ds")
-    for path in paths:
-        ds.convert(path, target)
+def _lists(folder: Path) -> list[Path]:
+    """Return the paths of files, each with the work of one process."""
+    return [folder / f"{i}.list" for i in range(JOBS)]
 
 
-def _reading(folder: Path, paths: Sequence[str]) -> Callable[[], None]:
-    """Return what reads the files in two processes at once."""
-    lists = [folder / f"{i}.txt" for i in range(JOBS)]
-    for i, file in enumerate(lists):
-        file.write_text("\n".join(paths[i::JOBS]))
-
-    def work() -> None:
-        processes = [subprocess.Popen([sys.executable, "-c", READING, str(file)]) for file in lists]
-        ends = [process.wait() for process in processes]
-        if any(ends):
-            raise ValueError("netCDF4 could not read the files")
-
-    return work
+def _by_two(program: str, lists: Sequence[Path]) -> None:
+    """Run a program in two processes at once, each with a list of work."""
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(file)], cwd=ROOT) for file in lists]
+    ends = [process.wait() for process in processes]
+    if any(ends):
+        raise ValueError("netCDF4 could not read or write the files")
 
 
 GROUP = Group(
     "Archives of NetCDF files",
-    "The station reports above as NetCDF files. Whole commands are timed with the start of their processes.",
+    "The station reports above as NetCDF files, and as ds files that are converted to these. Whole commands are timed "
+    "with the start of their processes.",
     (
         *(Case(f"{words}, read", partial(read, *file)) for words, file in FILES.items()),
         Case("netCDF-4 with zlib, read", partial(read, OWN, NETCDF4, zlib=True)),
@@ -184,6 +239,7 @@ GROUP = Group(
             for words, file in FILES.items()
             if divisor == 1 or file[0] == OWN
         ),
+        Case(TO_NETCDF, convert_to_netcdf),
     ),
     threads=f"`ds convert` has {JOBS} jobs",
 )
