@@ -29,6 +29,8 @@ CONSTANT = 1
 """Flag of messages that do not change."""
 COMMITTED = 5
 """Flags of the datatype message of a committed type: it is constant, and never shared in a heap."""
+MAX_VALUES = 1 << 20
+"""Bytes of all values of a file, and of a chunk."""
 MAX_SIZE = 0xFFFF
 """Bytes of a message, of a name, and of an attribute with its name, type and shape."""
 MAX_CHUNKS = 1024
@@ -47,8 +49,14 @@ UNLIMITED = 2**64 - 1
 FLOATS = {2: (15, 10, 5, 0, 10, 15), 4: (31, 23, 8, 0, 23, 127), 8: (63, 52, 11, 0, 52, 1023)}
 """Bytes of an IEEE number → positions of sign and exponent, bits of the exponent, position and bits of the mantissa,
 bias of the exponent."""
-STRING = bytes.fromhex("19010100 10000000 10000000 01000000 00000800")
-"""Datatype of strings of variable length in UTF-8: sequences of unsigned numbers of one byte."""
+STRING, ASCII_STRING, OCTETS = [
+    bytes.fromhex(f"19{first}00 10000000 10000000 01000000 00000800") for first in ("0101", "0100", "0000")
+]
+"""Datatypes of variable length: strings in UTF-8 and in ASCII, and sequences of unsigned numbers of one byte."""
+STRING_SIZE = 16
+"""Bytes of a reference to a value of variable length."""
+MAX_RANK = 32
+"""Most axes of a dataset (H5S_MAX_RANK)."""
 NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 SCALAR, NULL = b"\2\0\0\0", b"\2\0\0\2"
 """Dataspaces of one value and of none."""
@@ -122,7 +130,7 @@ def text_type(size: int) -> bytes:
     return struct.pack("<II", 0x13, size)
 
 
-def enum_type(dtype: np.dtype[Any], members: dict[str, int]) -> bytes:
+def enum_type(dtype: np.dtype[Any], members: Mapping[str, int]) -> bytes:
     """Return the body of the datatype message of an enumeration."""
     names = b"".join(_padded(name.encode()) for name in members)
     values = np.array([*members.values()], dtype).tobytes()

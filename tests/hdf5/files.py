@@ -623,6 +623,7 @@ MAKERS["composed"] = Maker(composed)
 MAKERS["composed_zlib"] = Maker(partial(composed, compression="zlib", level=4, shuffle=True, fletcher32=True))
 MAKERS["our_classic_model"] = Maker(partial(dumped, data=DATASETS["fixed and records"], format="NETCDF4_CLASSIC"))
 MAKERS["our_report"] = Maker(partial(dumped, data=ordinary(0), compression="zlib"))
+MAKERS["our_hdf5"] = Maker(partial(dumped, data=ordinary(0), format="hdf5", compression="gzip"), is_netcdf=False)
 MAKERS["xarray_netcdf4"] = Maker(partial(from_xarray, engine="netcdf4"))
 MAKERS["xarray_h5netcdf"] = Maker(partial(from_xarray, engine="h5netcdf"), "h5netcdf")
 

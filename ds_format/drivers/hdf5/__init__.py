@@ -2,7 +2,8 @@
 
 A dataset of this package that is written to an HDF5 file is read back unchanged. `docs/hdf5.md` has the mapping.
 
-This package reads usual files itself (`native`). It loads h5py for the others, and for writing (`by_library`).
+This package reads usual files itself (`native`). It loads h5py for the others, and
+writes large files with it (`by_library`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ...errors import DsError, FormatError, Unusual
 from ..base import ReadBy, Source
 from ..library.guard import opening
 from ..native import log_reason, refuse_elsewhere
-from .by_library import LIBRARY, create, open_by_library
+from .by_library import LIBRARY, open_by_library
+from .creating import create
 from .format import HDF5Warning
 from .native import opened
 

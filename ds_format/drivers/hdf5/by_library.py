@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...base import isolation
 from ...base.optional import unavailable
 from ...body import Address
+from ...errors import DsError
 from ..base import Metadata
+from ..library.guard import Guard
 from .format import HDF5Warning
 
 if TYPE_CHECKING:
+    from ..library.plan import FilePlan
     from ..library.source import LibrarySource
-    from .sink import HDF5Sink
+    from .new_file import NewFile
+    from .sink import DatasetPlan, HDF5Sink
     from .source import HDF5Source
 
 LIBRARY = "h5py"
@@ -54,16 +58,26 @@ def open_here(path: Any, reason: str = "", *, skip_unsupported: bool = False) ->
     return HDF5Source(path, skip_unsupported=skip_unsupported)
 
 
-def create(
-    path: Any,
-    meta: Metadata,
-    *,
-    compression: str | None = None,
-    level: int | None = None,
-    atomic: bool = True,
-    durable: bool = False,
-) -> HDF5Sink:
-    """Create a file; see `sink.HDF5Sink`."""
+def create_by_library(path: Any, meta: Metadata, planned: FilePlan[DatasetPlan], **options: Any) -> HDF5Sink:
+    """Create a file with h5py; parameters as of `sink.HDF5Sink`."""
     with _needing_h5py():
-        from .sink import HDF5Sink
-    return HDF5Sink(path, meta, compression=compression, level=level, atomic=atomic, durable=durable)
+        from .library_sink import H5pySink
+    return H5pySink(path, meta, planned, **options)
+
+
+def copy_by_library(copy: Callable[[NewFile], None], written: str, target: str) -> None:
+    """Write a file with h5py.
+
+    Parameters
+    ----------
+    copy : callable
+        Makes the objects of a file that it gets.
+    written : str
+        A file, which is emptied.
+    target : str
+        The name for messages.
+    """
+    with _needing_h5py():
+        from .library_sink import LibraryFile
+    with contextlib.closing(LibraryFile(written, target)) as file, Guard(DsError, target):
+        copy(file)

@@ -207,6 +207,16 @@ def storage_of(dataset: HDF5Dataset) -> dict[str, Any]:
     return record
 
 
+def enum_members(record: Any, dtype: np.dtype[Any]) -> dict[str, int] | None:
+    """Return the names of the numbers of a variable, if the record has any that an enumeration of its type can have."""
+    members = setting(record, "enum", dict)
+    if not members or dtype.kind not in "iu" or not all(isinstance(value, int) for value in members.values()):
+        return None
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    is_valid = all(name and not IMPOSSIBLE.search(name) and least <= value <= most for name, value in members.items())
+    return members if is_valid and len({*members.values()}) == len(members) else None
+
+
 def creation_options(record: Any, shape: tuple[int, ...], compression: str | None, level: int | None) -> dict[str, Any]:
     """Return the keywords that make h5py store a variable as its record says.
 
@@ -234,8 +244,10 @@ def creation_options(record: Any, shape: tuple[int, ...], compression: str | Non
         if compression == "gzip" and level is not None and 0 <= level <= 9:
             options["compression_opts"] = level
     options.update({name: True for name in ("shuffle", "fletcher32") if setting(record, name, bool) and 0 not in shape})
+    limits = options.get("maxshape", shape)
+    if 0 in limits:  # a chunk would be larger
+        return {}
     if chunks := chunk_sizes(record, shape):
-        limits = options.get("maxshape", shape)
         options["chunks"] = tuple(
             n if limit is None else min(n, max(limit, 1)) for n, limit in zip(chunks, limits, strict=True)
         )

@@ -7,11 +7,11 @@ has few values.
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
 from ...model import missing
 from ...model.missing import candidates
-from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, as_hdf5, setting
+from ...model.settings import LABELS, NON_COORDINATE, PURE_DIMENSION, setting
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library.catalog import groups_of, lineage, split
 from ..library.plan import (
@@ -35,29 +35,19 @@ from ..library.plan import (
 from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..sink import FileSink
 from ..slabs import slab_runs
-from .attributes import Marker
-from .calls import (
-    OCTETS,
-    Node,
-    attach_scales,
-    create_file,
-    enum_members,
-    file_dtype,
-    make_scale,
-    write_attributes,
-    write_marker,
-    write_value,
-)
+from .attributes import Marker, Native, stored_attributes
 from .format import (
-    COMPRESSIONS,
     IMPOSSIBLE,
+    MARKER,
     PROPERTY,
     HDF5Warning,
     Kind,
     creation_options,
+    enum_members,
     is_path,
     substitute,
 )
+from .new_file import NewDataset, NewFile, NewType
 
 
 @dataclass(slots=True)
@@ -183,28 +173,30 @@ class DatasetWriter(LibraryWriter[DatasetPlan]):
     ----------
     plan : DatasetPlan
     form : Form
-    dataset : h5py.Dataset
+    file : NewFile
+    dataset : NewDataset
     """
 
     CLASH = "which means missing to other programs"
 
-    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
+    def __init__(self, plan: DatasetPlan, form: Form, file: NewFile, dataset: NewDataset):
         dtype = np.dtype(TYPES[form.stored].code)
         is_own = form.kind == "number" and form.type == form.stored
         sentinels = missing.sentinels(plan.attributes, dtype, False) if is_own else []
         super().__init__(plan, form.type, dtype, sentinels, form.mark)
         self.form = form
+        self.file = file
         self.dataset = dataset
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """See `LibraryWriter.put`."""
-        self.dataset[slices if slices else ()] = values if slices else values[()]
+        self.dataset.put(slices, values)
 
     def finish(self) -> list[str]:
         """Write the marker; see `LibraryWriter.finish`."""
         if self.plan.shape is not None:
             self.tell()
-        write_marker(self.dataset, self.plan.marker)
+        mark(self.file, self.plan.path, self.plan.marker)
         return super().finish()
 
     @abstractmethod
@@ -219,19 +211,6 @@ class StringWriter(DatasetWriter):
         """Return byte strings; see `LibraryWriter.values`."""
         return self.byte_strings(block)
 
-    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        """Write a slab; sequences of bytes by way of the library's lower level, which does not guess at their shape."""
-        if self.form.kind == "string":
-            super().put(slices, values)
-            return
-        octets = np.empty(values.shape, dtype=object)
-        octets.reshape(-1)[:] = [np.frombuffer(item, "u1") for item in values.reshape(-1).tolist()]
-        space = self.dataset.id.get_space()
-        if slices:
-            space.select_hyperslab(tuple(s.start for s in slices), values.shape)
-        memory = h5py.h5s.create_simple(values.shape) if slices else h5py.h5s.create(h5py.h5s.SCALAR)
-        self.dataset.id.write(memory, space, octets, h5py.h5t.py_create(OCTETS))
-
     def tell(self) -> None:
         """See `DatasetWriter.tell`."""
         if self.form.type == "str" or self.form.kind == "octets":
@@ -243,8 +222,8 @@ class StringWriter(DatasetWriter):
 class NumberWriter(DatasetWriter):
     """Takes numbers and booleans, and chooses a number to mark missing ones while writing."""
 
-    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
-        super().__init__(plan, form, dataset)
+    def __init__(self, plan: DatasetPlan, form: Form, file: NewFile, dataset: NewDataset):
+        super().__init__(plan, form, file, dataset)
         self.free = form.free
 
     def values(self, block: Any) -> NDArray[Any]:
@@ -273,8 +252,8 @@ class NumberWriter(DatasetWriter):
             sizes = [s.stop - s.start for s in run]
             for part in block_slices(sizes, self.dtype.itemsize, BLOCK_SIZE):
                 slices = tuple(slice(a.start + b.start, a.start + b.stop) for a, b in zip(run, part, strict=True))
-                old = self.dataset[slices]
-                self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
+                old = self.dataset.get(slices)
+                self.dataset.put(slices, np.where(missing.is_value(old, before), self.free[0], old))
 
     def tell(self) -> None:
         """Mark what the attributes do not say; see `DatasetWriter.tell`."""
@@ -289,8 +268,14 @@ class NumberWriter(DatasetWriter):
             return
         marker["missing"] = self.free[0].item()
         if missing.FILL_ATTRIBUTE not in self.plan.attributes:
-            write_value(self.dataset, missing.FILL_ATTRIBUTE, self.free[0])
+            self.file.attribute(self.plan.path, missing.FILL_ATTRIBUTE, self.free[0])
             marker["fill"] = True
+
+
+def mark(file: NewFile, path: str, marker: Marker) -> None:
+    """Write the marker of an object, if it is not empty; an existing one is replaced."""
+    if marker:
+        file.attribute(path, MARKER, json.dumps(marker))
 
 
 class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
@@ -303,10 +288,10 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
     path : str, bytes or PathLike
         The target; a symbolic link is followed.
     meta : dict
-        Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.format`) restores the storage
-        settings of the file that the dataset was read from. It is optional.
+        Metadata of the dataset.
+    planned : FilePlan
     compression : {"gzip", "lzf"}, optional
-        Applies to variables with dimensions whose property `.hdf5` has no compression.
+        Applies to numbers with dimensions whose property `.hdf5` has no compression.
     level : int, optional
         Level of `gzip`, 0 to 9.
     atomic, durable : bool
@@ -321,40 +306,39 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
     """
 
     category = HDF5Warning
+    _new: NewFile
 
     def __init__(
         self,
         path: Any,
         meta: Metadata,
+        planned: FilePlan[DatasetPlan],
         *,
         compression: str | None = None,
         level: int | None = None,
         atomic: bool = True,
         durable: bool = False,
     ):
-        self._compression, self._level = compression, level
+        self._planned, self._compression, self._level = planned, compression, level
+        self._datasets: dict[str, NewDataset] = {}
+        """By path."""
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._begin()
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
-        found = self._compression
-        if found is not None and found not in COMPRESSIONS:
-            raise UnsupportedError(f'found the compression "{found}", expected one of {", ".join(COMPRESSIONS)}')
-        return plan_file(as_hdf5(self.meta))
-
-    def _create_file(self) -> Node:
-        with self._lent() as written:
-            return create_file(written, self.path)
-
-    def _close_file(self, file: Node) -> None:
-        file.close()
+        return self._planned
 
     def _define_file(self) -> None:
         for group in self._plan.groups:
-            self._file.create_group(group, track_order=True)
-        for name, values in self._plan.attributes.items():
-            owner = self._file[name or "/"]
-            write_marker(owner, write_attributes(owner, values, None, False))
+            self._new.group(group)
+        for group, values in self._plan.attributes.items():
+            stored, marker = stored_attributes(values, None, False)
+            self._set(group, stored, marker)
+
+    def _set(self, path: str, attributes: dict[str, Native], marker: Marker) -> None:
+        for name, value in attributes.items():
+            self._new.attribute(path, name, value)
+        mark(self._new, path, marker)
 
     def _candidates(self, plan: DatasetPlan, type_name: str) -> NDArray[Any] | None:
         # of a large type, one for missing values is chosen while blocks are written
@@ -363,8 +347,7 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
     def _writer(self, plan: DatasetPlan, facts: Facts) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""
         form, marker = form_of(plan, facts), plan.marker
-        is_number = form.kind == "number"
-        dtype = file_dtype(form.stored, form.kind)
+        type_ = NewType(form.kind, form.stored)
         options: dict[str, Any] = {}
         if plan.shape is None:
             # a null dataspace would keep netCDF from reading the whole file
@@ -373,42 +356,38 @@ class HDF5Sink(LibrarySink[DatasetPlan], FileSink):
                 marker["type"] = "none"
             elif form.kind == "string" and form.type == "str":
                 marker["type"] = "str"
-        elif is_number:
-            members = enum_members(plan.record, dtype)
-            if plan.record.get("endian") == "big":
-                dtype = dtype.newbyteorder(">")
-            if members is not None:
-                dtype = h5py.enum_dtype(members, dtype)
-        if plan.shape is not None:
-            options = creation_options(plan.record, plan.shape, self._compression, self._level)
-            if h5py.check_vlen_dtype(dtype) is not None:
-                options.pop("fletcher32", None)  # HDF5 2 refuses checksums of what points elsewhere
-        dataset = self._file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
-        attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
-        marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))
+        else:
+            is_text = form.kind in ("string", "octets")  # of which HDF5 would compress references alone
+            options = creation_options(plan.record, plan.shape, None if is_text else self._compression, self._level)
+            if form.kind == "number":
+                members = enum_members(plan.record, type_.dtype)
+                type_ = type_._replace(is_big_endian=plan.record.get("endian") == "big", members=members)
+        dataset = self._datasets[plan.path] = self._new.dataset(plan.path, plan.shape or (), type_, options)
+        dtype = np.dtype(TYPES[form.stored].code) if form.kind == "number" else None
+        stored, more = stored_attributes(plan.attributes, dtype, plan.is_scale)
+        self._set(plan.path, stored, {})
+        marker.update(more)
         kind = NumberWriter if form.kind in ("number", "bool") else StringWriter
-        return kind(plan, form, dataset)
+        return kind(plan, form, self._new, dataset)
 
     def _complete(self) -> None:
         """Make the dimension scales, attach them, and label the dimensions of all variables."""
-        file = self._file
-        plans = self._plan.variables.values()
+        file, plans = self._new, self._plan.variables.values()
         for plan in plans:
             if plan.is_scale:
-                make_scale(file[plan.path], plan.path.rpartition("/")[2])
+                file.scale(plan.path, plan.path.rpartition("/")[2])
         unlimited = {
             dim
             for plan in plans
-            for dim, limit in zip(plan.scales, file[plan.path].maxshape or (), strict=False)
+            for dim, limit in zip(plan.scales, self._datasets[plan.path].max_shape, strict=False)
             if limit is None
         }
         for name, n in self._plan.dimensions.items():
             options = {"maxshape": (None,), "chunks": (max(n, 1),)} if name in unlimited else {}
             # nothing is written, so it takes no space
-            scale = file.create_dataset(name, (n,), dtype=np.dtype(">f4"), track_order=True, **options)
-            make_scale(scale, f"{PURE_DIMENSION}{n:10d}")
-        attach_scales((file[plan.path], [file[dim] for dim in plan.scales]) for plan in plans if plan.scales)
+            file.dataset(name, (n,), NewType("number", "float32", is_big_endian=True), options)
+            file.scale(name, f"{PURE_DIMENSION}{n:10d}")
+        file.attach({plan.path: plan.scales for plan in plans if plan.scales})
         for plan in plans:
             if plan.dims and plan.shape is not None and not any(map(IMPOSSIBLE.search, plan.dims)):
-                # for programs that know no scales, as ds-format 5.0.2
-                file[plan.path].attrs.create(LABELS, plan.dims, dtype=h5py.string_dtype())
+                file.attribute(plan.path, LABELS, [*plan.dims])  # for programs that know no scales, as ds-format 5.0.2

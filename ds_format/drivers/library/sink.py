@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
+from ...body.body import OutputBody
+from ...body.target import naming
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels, filled, is_value
 from ..base import warn
-from ..sink import TargetSink, regrouped
+from ..sink import FileSink, TargetSink, regrouped
 from ..slabs import slab_runs
 from ..spool import Spool
 from ..strings import as_bytes, as_objects, check_kind, encoded
@@ -275,3 +277,27 @@ class LibrarySink(TargetSink, Generic[Plan]):
         if file is not None:
             with self._guard(DsError):
                 self._close_file(file)
+
+
+class OwnFileSink(LibrarySink[Plan], FileSink):
+    """A file that is written by the same steps as those of a library, but without one."""
+
+    def _create_file(self) -> OutputBody:
+        with naming(self.path):
+            return self._target.open()
+
+    def _close_file(self, file: OutputBody) -> None:
+        file.close()
+        with self._target.lent_again():
+            pass  # the HDF5 library locks what it reads: the lock here must not be in its way
+
+    @contextlib.contextmanager
+    def _at(self, variable: str | None) -> Iterator[None]:
+        try:
+            with naming(self.path):
+                yield
+        except DsError as error:
+            raise error.at(path=self.path, variable=variable) from error.__cause__
+
+    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
+        return self._at(variable)

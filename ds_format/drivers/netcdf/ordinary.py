@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...body import Address, path_text
 from ...body.target import write_at_once
 from ...errors import UnsupportedError
-from ...hdf5.composing import NotCovered
+from ...hdf5.composing import MAX_VALUES, NotCovered
 from ...kernels.netcdf.describe import Describer, NotOrdinary
 from ...model.missing import VALUE_ATTRIBUTES, default_fill, in_type_of_variable
 from ...model.settings import NETCDF
@@ -36,7 +36,7 @@ from .format import (
     RESERVED,
     creation_options,
 )
-from .hdf5.composing import MAX_SIZE, compose
+from .hdf5.composing import compose
 from .options import LEVELS, MIN_SIZE
 from .records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
@@ -194,7 +194,7 @@ def _describer(format: str) -> Describer:
         {BOOL_ATTRIBUTE[0]: EncodedAttribute("text", BOOL_ATTRIBUTE[1].encode())},
         UNICODE,
         format != DEFAULT_FORMAT,
-        MAX_SIZE,
+        MAX_VALUES,
     )
 
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ...base.text import unescape
 from ...body import path_text
-from ...body.body import OutputBody
-from ...body.target import naming
 from ...errors import DsError, UnsupportedError
 from ...model.missing import candidates
 from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
 from ..library.plan import Facts, VariablePlan
-from ..library.sink import LibrarySink
+from ..library.sink import LibrarySink, OwnFileSink
 from ..sink import FileSink
 from .attributes import encode, storable
 from .definition import (
@@ -178,25 +173,5 @@ class NetCDFSink(LibrarySink[VariablePlan], FileSink):
     _as_bytes = staticmethod(storable)
 
 
-class OwnSink(NetCDFSink):
+class OwnSink(OwnFileSink[VariablePlan], NetCDFSink):
     """A file that is written without a library; see `NetCDFSink`."""
-
-    def _create_file(self) -> OutputBody:
-        with naming(self.path):
-            return self._target.open()
-
-    def _close_file(self, file: OutputBody) -> None:
-        file.close()
-        with self._target.lent_again():
-            pass  # the HDF5 library locks what it reads: the lock here must not be in its way
-
-    @contextlib.contextmanager
-    def _at(self, variable: str | None) -> Iterator[None]:
-        try:
-            with naming(self.path):
-                yield
-        except DsError as error:
-            raise error.at(path=self.path, variable=variable) from error.__cause__
-
-    def _guard(self, error: type[DsError], variable: str | None = None) -> AbstractContextManager[None]:
-        return self._at(variable)

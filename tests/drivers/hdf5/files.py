@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from ds_format.drivers import hdf5
+from ds_format.drivers.hdf5 import composed_sink
 
 Data = dict[str, Any]
 GOLDEN = Path(__file__).parents[2] / "golden" / "hdf5"
@@ -40,3 +44,10 @@ def var(dims: list[str] | None, size: list[int] | None, type: str | None, **attr
     properties = {".size": size, ".type": type} | ({} if dims is None else {".dims": dims})
     properties |= {f".{name}": attributes.pop(name) for name in ("missing", "hdf5", "time") if name in attributes}
     return {**properties, **attributes}
+
+
+@contextmanager
+def by_library() -> Iterator[None]:
+    """Let h5py write small files, too."""
+    with mock.patch.object(composed_sink, "is_small", return_value=False):
+        yield

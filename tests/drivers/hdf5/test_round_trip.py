@@ -20,7 +20,10 @@ from ds_format.drivers import hdf5
 from ...same import same_data, same_metadata
 from ...strategies import arrays, datasets, grid, indexes
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*which means missing to other programs")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*which means missing to other programs"),
+    pytest.mark.usefixtures("writer"),
+]
 
 
 def without_dims_of_scalars(meta: dict[str, Any], data: Any) -> dict[str, Any]:

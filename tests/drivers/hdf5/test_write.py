@@ -17,6 +17,8 @@ from ds_format.errors import UnsupportedError
 from ...same import same_data, same_value
 from .files import read_all, var, write_all
 
+pytestmark = pytest.mark.usefixtures("writer")
+
 
 def dataset() -> dict[str, Any]:
     return {
@@ -151,7 +153,10 @@ def test_text_has_no_checksums_of_chunks(tmp_path: Path) -> None:
     [
         *({"chunks": chunks} for chunks in ([0, 1], [1], ["a", "b"], 5)),
         *({"maxshape": maxshape} for maxshape in ([1, 1], [None], ["a", None])),
-        *({"enum": members} for members in ({"A": 2**40}, {"A": "b"}, [1], {})),
+        *(
+            {"enum": members}
+            for members in ({"A": 2**40}, {"A": 2**70}, {"A": 1, "B": 1}, {"": 1}, {"A": "b"}, [1], {})
+        ),
         {"compression": "none", "level": "high", "shuffle": 1, "fletcher32": "yes", "endian": 5},
         {"compression": "gzip", "level": 99},
         5,

@@ -1,8 +1,8 @@
 """Writing: a classic file as a Sink, without a library.
 
 When all variables are defined, the position of each is known, and blocks are written where they belong. Values that
-arrive before are kept until then. A small file is put together in memory. Of a large variable, one piece is written
-while the next is made.
+arrive before are kept until then. A small file is put together in memory. One piece of a large variable is written while
+the next is made.
 """
 
 from __future__ import annotations

@@ -22,9 +22,11 @@ from ....hdf5.composing import (
     CONSTANT,
     DATASPACE,
     DATATYPE,
+    MAX_VALUES,
     NULL,
     SCALAR,
     STRING,
+    STRING_SIZE,
     Filters,
     NewAttribute,
     NewObject,
@@ -44,16 +46,12 @@ from ...library.catalog import split
 from ..format import DEFAULT_FORMAT
 from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
-MAX_SIZE = 1 << 20
-"""Bytes of all values of a file, and of a chunk."""
-MAX_RANK = 32
-"""Most axes of a dataset (H5S_MAX_RANK)."""
 CHUNK_SIZE = 4096
 """Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
 LEVEL = 4
 """Level of zlib if none is given, as of netCDF4."""
-STRING_SIZE, POINTER_SIZE = 16, 8
-"""Bytes of a reference to a string: in the file, and where the library chooses chunks."""
+POINTER_SIZE = 8
+"""Bytes of a string where the library chooses chunks."""
 PROPERTIES = f"version=2,ds_format={__version__}".encode()
 """The program that wrote a file, in the form of netCDF-C."""
 PURE_TYPE = np.dtype(">f4")
@@ -338,6 +336,6 @@ def _chunk(
         chunk = tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
     else:
         return None
-    if math.prod(chunk) * item_size > MAX_SIZE:
+    if math.prod(chunk) * item_size > MAX_VALUES:
         raise NotCovered("large chunks")
     return chunk

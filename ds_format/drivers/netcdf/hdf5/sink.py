@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from ....base.dtypes import TYPES
 from ....body.body import OutputBody
-from ....hdf5.composing import NotCovered
+from ....hdf5.composing import MAX_RANK, MAX_VALUES, STRING_SIZE, NotCovered
 from ....model.rounding import Rounding
 from ...library.plan import Facts, VariablePlan
 from ..by_library import write_by_library
 from ..definition import DefinedVariable, char_dimension
 from ..sink import OwnSink, WritingPlan
 from ..writers import ConsecutiveWriter, VariableWriter
-from .composing import MAX_RANK, MAX_SIZE, STRING_SIZE, compose
+from .composing import compose
 
 
 def is_small(planned: WritingPlan) -> bool:
@@ -31,7 +31,7 @@ def is_small(planned: WritingPlan) -> bool:
     compressions = {each.record.get("compression") for each in variables} | planned.storage.compressions
     ranks = [len(each.shape or ()) for each in variables]
     return (
-        compressions <= {None, "zlib"} and max(ranks, default=0) < MAX_RANK and sum(map(_size, variables)) <= MAX_SIZE
+        compressions <= {None, "zlib"} and max(ranks, default=0) < MAX_RANK and sum(map(_size, variables)) <= MAX_VALUES
     )
 
 
