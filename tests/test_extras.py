@@ -35,7 +35,7 @@ class Use(NamedTuple):
 
 
 USES = {
-    "hdf5": Use(("h5py",), "ds.write('x.h5', ds.read('x.ds')); print(ds.read('x.h5')['x'].sum())"),
+    "hdf5": Use(("h5py",), "ds.write('x.h5', ds.read('x.ds'), compression='lzf'); print(ds.read('x.h5')['x'].sum())"),
     "fast": Use(
         ("isal", "deflate", "h5py"),
         """

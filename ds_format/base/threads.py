@@ -109,7 +109,7 @@ def results(work: Callable[[T], R], items: Iterable[T], most: int = MAX_THREADS)
 class Behind:
     """Calls in one other thread, in their order, while the caller prepares the next; for a `with` statement.
 
-    With one processor, `call` makes them itself. If the block ends with an error, calls that have not begun are left out.
+    With one processor, `call` makes them itself. After an error in the block, calls that have not begun are left out.
 
     Parameters
     ----------

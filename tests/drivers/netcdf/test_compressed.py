@@ -74,7 +74,7 @@ def chunks_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         write(self, *given)
 
     monkeypatch.setattr(direct.ChunkWriter, "_write", noted)
-    monkeypatch.setattr(composing, "MAX_SIZE", -1)  # even small files are left to the libraries
+    monkeypatch.setattr(composing, "MAX_VALUES", -1)  # even small files are left to the libraries
     return names
 
 

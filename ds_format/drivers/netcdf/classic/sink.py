@@ -1,7 +1,7 @@
 """Writing: a classic file as a Sink, without a library.
 
 When all variables are defined, the position of each is known, and blocks are written where they belong. Values that
-arrive before are kept until then. A small file is put together in memory. One piece of a large variable is written while
+arrive before are kept until then. A small file is put together in memory. A piece of a large variable is written while
 the next is made.
 """
 

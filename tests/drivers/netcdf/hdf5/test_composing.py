@@ -48,7 +48,7 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def by_library(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """A function after which libraries write all files."""
-    return lambda: monkeypatch.setattr(sink, "MAX_SIZE", -1)
+    return lambda: monkeypatch.setattr(sink, "MAX_VALUES", -1)
 
 
 def sample() -> dict[str, Any]:
