@@ -35,8 +35,9 @@ MAX_SIZE = 0xFFFF
 """Bytes of a message, of a name, and of an attribute with its name, type and shape."""
 MAX_CHUNKS = 1024
 """Most chunks of a dataset: all are in one leaf."""
-LEAST_HALF = 4
-"""Half the chunks that the nodes of all B-trees have place for, at least, so that other programs can append some."""
+LEAST_HALF, USUAL_HALF = 4, 32
+"""Half the chunks that the nodes of all B-trees have place for: of a small file at least, so that other programs can
+append some; and usually (HDF5_BTREE_CHUNK_IK_DEF)."""
 LATE, INCREMENTAL = 2, 3
 """When space is allocated: for all values, or chunk by chunk."""
 NEVER, IF_SET = 1 << 2, 2 << 2
@@ -45,6 +46,8 @@ HAS_VALUE = 0x20
 """Flag of a fill value message."""
 OPTIONAL = 1
 """Flag of a filter."""
+FIRST_NAMED = 256
+"""Filters from this number on may have a name."""
 UNLIMITED = 2**64 - 1
 FLOATS = {2: (15, 10, 5, 0, 10, 15), 4: (31, 23, 8, 0, 23, 127), 8: (63, 52, 11, 0, 52, 1023)}
 """Bytes of an IEEE number → positions of sign and exponent, bits of the exponent, position and bits of the mantissa,
@@ -85,8 +88,8 @@ class NewStorage(NamedTuple):
     size: int
     """Bytes of a value of chunks; bytes of all values that are contiguous."""
     values: Any
-    """As for an attribute; None: they are not written. For chunks, a list of their first indices and their values as
-    stored, in C order."""
+    """As for an attribute; None: they are not written; a number: they are in the file already, at this address. For
+    chunks, a list of their first indices and their values as stored, or address and size of these, in C order."""
 
 
 class NewObject(NamedTuple):
@@ -109,9 +112,9 @@ class NewObject(NamedTuple):
 
 
 @lru_cache(64)
-def number_type(dtype: np.dtype[Any]) -> bytes:
-    """Return the body of the datatype message of numbers."""
-    size, is_big = dtype.itemsize, dtype.str[0] == ">"
+def number_type(dtype: np.dtype[Any], is_big: bool = False) -> bytes:
+    """Return the body of the datatype message of numbers; `is_big` is the byte order of those that have only one."""
+    size, is_big = dtype.itemsize, is_big or dtype.str[0] == ">"
     if dtype.kind == "f":
         sign, *fields = FLOATS[size]
         return struct.pack("<4BI2H4BI", 0x11, 0x20 | is_big, sign, 0, size, 0, 8 * size, *fields)
@@ -172,10 +175,12 @@ class Filters(NamedTuple):
     """The usual filters of chunks."""
 
     level: int | None = None
-    """Level of deflate."""
+    """Level of compression; None: there is none."""
     is_shuffled: bool = False
     has_checksum: bool = False
     """Whether chunks have a Fletcher-32 checksum, of the values before the other filters."""
+    compression: int = ZLIB_NUMBER
+    """A number in `pipeline.LEVELLED`."""
 
     def steps(self, item_size: int) -> tuple[ChunkFilter, ...]:
         """Return the filters in the order in which they are applied."""
@@ -192,7 +197,7 @@ def _steps(filters: Filters, item_size: int) -> tuple[ChunkFilter, ...]:
     if filters.is_shuffled:
         found.append(ChunkFilter(SHUFFLE, item_size))
     if filters.level is not None:
-        found.append(ChunkFilter(ZLIB_NUMBER, level=filters.level))
+        found.append(ChunkFilter(filters.compression, level=filters.level))
     return tuple(found)
 
 
@@ -200,9 +205,11 @@ def _steps(filters: Filters, item_size: int) -> tuple[ChunkFilter, ...]:
 def _filter_message(steps: tuple[ChunkFilter, ...]) -> tuple[int, int, bytes]:
     body = bytes((2, len(steps)))
     for each in steps:
-        values = {SHUFFLE: [each.size], ZLIB_NUMBER: [each.level]}.get(each.number, [])
+        values = [] if each.number == FLETCHER32 else [each.size if each.number == SHUFFLE else each.level]
+        name_length = [0] if each.number >= FIRST_NAMED else []
         is_optional = OPTIONAL if values else 0
-        body += struct.pack(f"<3H{len(values)}I", each.number, is_optional, len(values), *values)
+        numbers = each.number, *name_length, is_optional, len(values)
+        body += struct.pack(f"<{len(numbers)}H{len(values)}i", *numbers, *values)
     return FILTERS, CONSTANT, body
 
 
@@ -245,13 +252,15 @@ def stored_chunks(
     return found
 
 
-def compose_file(objects: Sequence[NewObject]) -> bytes:
+def compose_file(objects: Sequence[NewObject], shift: int = 0) -> bytes:
     """Return the bytes of a file.
 
     Parameters
     ----------
     objects : sequence of NewObject
         The root group first, each group before what is in it. Links have this order.
+    shift : int
+        Bytes of the file between the superblock and the metadata, which are not in the result.
 
     Raises
     ------
@@ -259,9 +268,9 @@ def compose_file(objects: Sequence[NewObject]) -> bytes:
         If the library must write it.
     """
     most = max((len(each.storage.values) for each in _chunked(objects)), default=None)
-    half = max((most + 1) // 2, LEAST_HALF) if most is not None else 32
+    half = max((most + 1) // 2, LEAST_HALF) if most is not None and not shift else USUAL_HALF
     try:
-        return compose(list(objects), half, _usual_types())
+        return compose(list(objects), half, _usual_types(), shift)
     except OverflowError as error:
         raise NotCovered(f"{error}") from None
 

@@ -119,12 +119,6 @@ def create_file(path: str, format: str, target: str) -> Group:
         return _File(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
-def append_to_file(path: str, target: str) -> Group:
-    """Open a file to define and write more variables; parameters as of `create_file`."""
-    with guard.Guard(DsError, target):
-        return _File(_library_path(path), "a", encoding=PATH_ENCODING)
-
-
 def close_file(file: Group) -> None:
     """Close a file once. If this fails, the library would try again when Python drops the object, and crash."""
     try:

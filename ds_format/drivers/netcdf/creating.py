@@ -75,10 +75,12 @@ def create(
         from .classic.sink import ClassicSink
 
         return ClassicSink(path, meta, planned, atomic=atomic, durable=durable)
-    from .hdf5.sink import ComposedSink, is_small
+    from .hdf5.sink import ComposedSink, StreamedSink, is_covered, is_small
 
     if is_small(planned):
         return ComposedSink(path, meta, planned, atomic=atomic, durable=durable)
+    if is_covered(planned):
+        return StreamedSink(path, meta, planned, atomic=atomic, durable=durable)
     from .by_library import create_by_library
 
     return create_by_library(path, meta, planned, atomic=atomic, durable=durable)

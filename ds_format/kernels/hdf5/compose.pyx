@@ -6,7 +6,22 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..common.output cimport Output, put_bytes
-from .composed cimport File, close_collection, load, new_object, note, put, put_text, put_values, put_zeros, store
+from .chunk_trees cimport put_chunks
+from .composed cimport (
+    UNDEFINED,
+    File,
+    align,
+    close_collection,
+    load,
+    new_object,
+    note,
+    put,
+    put_strings,
+    put_text,
+    put_values,
+    put_zeros,
+    store,
+)
 from .lookup3 cimport lookup3
 
 cdef enum:
@@ -21,12 +36,10 @@ cdef enum:
     ATTRIBUTE = 12
     TREE_SIZES = 0x13
     ATTRIBUTE_INFO = 0x15
-    ALIGNMENT = 8  # of values
     USUAL_TREE = 32  # half the chunks that a node lists (HDF5_BTREE_CHUNK_IK_DEF)
     SUPERBLOCK_SIZE = 48
     TEXT = 0x13  # class and version of text of fixed length
 
-cdef uint64_t UNDEFINED = <uint64_t> -1
 cdef bytes SCALAR = b"\2\0\0\0", NONE = b"\2\0\0\2"  # dataspaces of one value and of none
 cdef bytes DIMENSION_LIST = bytes.fromhex("1900000010000000 1700000008000000")  # sequences of references to objects
 cdef bytes REFERENCE_LIST = bytes.fromhex(  # compounds of 16 bytes: a reference, and the number of an axis
@@ -248,53 +261,19 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
 # --- values ---
 
 
-cdef int _align(File* file) except -1:
-    return put_zeros(&file.out, -file.out.size & (ALIGNMENT - 1))
-
-
-cdef int _put_chunks(File* file, int64_t address, tuple chunk, uint64_t item_size, list chunks, int half) except -1:
-    """Append the B-tree of a dataset, which is one leaf, and its chunks, which are in C order."""
-    cdef Output* out = &file.out
-    cdef int rank = len(chunk), i
-    cdef Py_ssize_t n = len(chunks), key = 8 + 8 * (rank + 1), size
-    cdef int64_t node, entry
-    cdef tuple offsets
-    cdef uint64_t offset
-    _align(file)
-    node = out.size
-    store(out.data + address, node, 8)
-    put_bytes(out, b"TREE\1\0", 6)
-    put(out, n, 2)
-    put(out, UNDEFINED, 8)
-    put(out, UNDEFINED, 8)
-    entry = out.size
-    put_zeros(out, 2 * half * (key + 8) + key)
-    for offsets, values in chunks:
-        _align(file)
-        store(out.data + entry + key, out.size, 8)
-        size = put_values(file, values)
-        store(out.data + entry, size, 4)
-        for i in range(rank):
-            offset = offsets[i]
-            store(out.data + entry + 8 + 8 * i, offset, 8)
-        entry += key + 8
-    for i in range(rank):  # the last key is past the last chunk
-        offset = offsets[i]
-        store(out.data + entry + 8 + 8 * i, offset + <uint64_t> chunk[i], 8)
-    store(out.data + entry + 8 + 8 * rank, item_size, 8)
-    return 0
-
-
 cdef int _put_storage(File* file, int64_t address, tuple storage, int half) except -1:
     values = storage[2]
     if storage[0] is not None:
         if len(<list> values):
-            _put_chunks(file, address, storage[0], storage[1], values, half)
+            put_chunks(file, address, storage[0], storage[1], values, half)
         return 0
     if values is None:
         return 0
-    _align(file)
-    store(file.out.data + address, file.out.size, 8)
+    if type(values) is int:
+        store(file.out.data + address, values, 8)
+        return 0
+    align(file)
+    store(file.out.data + address, file.out.size + file.shift, 8)
     put_values(file, values)
     return 0
 
@@ -314,8 +293,8 @@ cdef int _resolve(File* file, const int64_t* addresses) except -1:
         data = file.heap.data + positions[i]
         store(data, addresses[load(data)], 8)
     if file.heap.size:
-        _align(file)
-    start = file.out.size
+        align(file)
+    start = file.out.size + file.shift
     put_bytes(&file.out, file.heap.data, file.heap.size)
     positions = <const int64_t*> file.to_heap.data
     for i in range(file.to_heap.size // 8):
@@ -333,14 +312,14 @@ cdef int _put_superblock(File* file, int64_t extension, int64_t root) except -1:
     memcpy(data, b"\x89HDF\r\n\x1a\n\2\x08\x08\0", 12)
     store(data + 12, 0, 8)
     store(data + 20, extension if extension else UNDEFINED, 8)
-    store(data + 28, file.out.size, 8)
+    store(data + 28, file.out.size + file.shift, 8)
     store(data + 36, root, 8)
     note(&file.blocks, 0)
     return note(&file.blocks, SUPERBLOCK_SIZE - 4)
 
 
 cdef int64_t _put_extension(File* file, int half) except -1:
-    """Append what says how many chunks a node of a B-tree lists; return its position."""
+    """Append what says how many chunks a node of a B-tree lists; return its address."""
     cdef int64_t start = _begin_header(file)
     cdef int64_t message = _begin_message(file, TREE_SIZES, 0, 0)
     put(&file.out, 0, 1)
@@ -348,10 +327,10 @@ cdef int64_t _put_extension(File* file, int half) except -1:
     put_bytes(&file.out, b"\x10\0\4\0", 4)  # of groups: as usual
     _end_message(file, message)
     _end_header(file, start)
-    return start
+    return start + file.shift
 
 
-def compose(list objects not None, int half, dict types not None):
+def compose(list objects not None, int half, dict types not None, int64_t shift=0):
     """Compose a file.
 
     Parameters
@@ -359,13 +338,16 @@ def compose(list objects not None, int half, dict types not None):
     objects : list of tuple
         As `hdf5.composing.NewObject`. The first one is the root.
     half : int
-        Half the number of chunks that a node of a B-tree has place for; at least half of those of any dataset.
+        Half the number of chunks that a node of a B-tree has place for.
     types : dict
         Dtype of numbers → body of their datatype message; `list` → that of strings of variable length.
+    shift : int
+        Bytes that are in the file already, between the superblock and everything else.
 
     Returns
     -------
     bytes
+        Without those.
 
     Raises
     ------
@@ -395,20 +377,18 @@ def compose(list objects not None, int half, dict types not None):
             if not 0 <= i < len(objects):
                 raise ValueError(f"scales: found {i}, expected a number below {len(objects)}")
             (<list> users[i]).append((number, axis))
-        if each[5] is not None and each[5][0] is not None and len(each[5][2]) > 2 * half:
-            raise ValueError(f"half: found {half}, expected at least half of {len(each[5][2])} chunks")
     if not children or children[0] is None:
         raise ValueError("found no root, expected a group")
     memset(&file, 0, sizeof(file))
     memset(&addresses, 0, sizeof(addresses))
-    file.collection = -1
+    file.collection, file.shift = -1, shift
     try:
         put_zeros(&file.out, SUPERBLOCK_SIZE)
         if half != USUAL_TREE:
             extension = _put_extension(&file, half)
         for number, item in enumerate(records):
             each = <tuple> item
-            note(&addresses, file.out.size)
+            note(&addresses, file.out.size + shift)
             position = _put_object(&file, records, each, children[number], users[number], types)
             if position:
                 places.append((position, <tuple> each[5]))
@@ -423,10 +403,49 @@ def compose(list objects not None, int half, dict types not None):
             store(file.out.data + position, checksum, 4)
         return PyBytes_FromStringAndSize(<const char*> file.out.data, file.out.size)
     finally:
-        PyMem_RawFree(file.out.data)
-        PyMem_RawFree(file.heap.data)
-        PyMem_RawFree(file.to_objects.data)
-        PyMem_RawFree(file.heap_to_objects.data)
-        PyMem_RawFree(file.to_heap.data)
-        PyMem_RawFree(file.blocks.data)
+        _free(&file)
         PyMem_RawFree(addresses.data)
+
+
+cdef void _free(File* file) noexcept:
+    PyMem_RawFree(file.out.data)
+    PyMem_RawFree(file.heap.data)
+    PyMem_RawFree(file.to_objects.data)
+    PyMem_RawFree(file.heap_to_objects.data)
+    PyMem_RawFree(file.to_heap.data)
+    PyMem_RawFree(file.blocks.data)
+
+
+def compose_strings(list strings not None, int64_t address):
+    """Compose strings of variable length apart from the rest of a file.
+
+    Parameters
+    ----------
+    strings : list of bytes
+    address : int
+        Where their collections will be.
+
+    Returns
+    -------
+    collections, references : bytes
+        A reference has 16 bytes.
+    """
+    cdef File file
+    memset(&file, 0, sizeof(file))
+    file.collection = -1
+    cdef const int64_t* positions
+    cdef uint8_t* data
+    cdef Py_ssize_t i
+    try:
+        put_strings(&file, strings)
+        close_collection(&file)
+        positions = <const int64_t*> file.to_heap.data
+        for i in range(file.to_heap.size // 8):
+            data = file.out.data + positions[i]
+            store(data, address + load(data), 8)
+        return (
+            PyBytes_FromStringAndSize(<const char*> file.heap.data, file.heap.size),
+            PyBytes_FromStringAndSize(<const char*> file.out.data, file.out.size),
+        )
+    finally:
+        _free(&file)

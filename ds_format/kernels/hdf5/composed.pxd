@@ -14,6 +14,13 @@ from ..common.words cimport LITTLE_HOST, swap64
 cdef enum:
     SMALLEST_COLLECTION = 4096  # bytes (H5HG_MINSIZE)
     FULL_COLLECTION = 32768  # bytes from which on another one begins
+    ALIGNMENT = 8  # of values
+
+cdef extern from *:
+    """
+    #define DS_UNDEFINED ((uint64_t) -1)
+    """
+    const uint64_t UNDEFINED "DS_UNDEFINED"
 
 
 cdef struct File:
@@ -25,6 +32,7 @@ cdef struct File:
     Output heap_to_objects  # the same in `heap`
     Output to_heap  # positions in `out` of positions in `heap`, which become addresses
     Output blocks  # start and end of what is followed by its checksum
+    int64_t shift  # address of a byte of `out` minus its position
 
 
 cdef inline void store(uint8_t* target, uint64_t value, int n) noexcept nogil:
@@ -51,6 +59,10 @@ cdef inline int put_zeros(Output* out, Py_ssize_t n) except -1:
     memset(out.data + out.size, 0, n)
     out.size += n
     return 0
+
+
+cdef inline int align(File* file) except -1:
+    return put_zeros(&file.out, -file.out.size & (ALIGNMENT - 1))
 
 
 cdef inline int put_text(Output* out, bytes data) except -1:

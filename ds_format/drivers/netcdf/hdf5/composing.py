@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._version import __version__
+from ....codec.filters import BZIP2, ZLIB_NUMBER, ZSTD
 from ....codec.pipeline import ChunkFilter, encoder
 from ....hdf5.composing import (
     COMMITTED,
@@ -44,6 +45,7 @@ from ....model.missing import FILL_ATTRIBUTE, default_fill
 from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
 from ...library.catalog import split
 from ..format import DEFAULT_FORMAT
+from ..options import LIBRARY_CHUNK_SIZE
 from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
 CHUNK_SIZE = 4096
@@ -61,8 +63,20 @@ UNFILTERED = frozenset({"fill_value", "endian", "chunksizes"})
 """Options that are about no filter."""
 
 
+class Streamed(NamedTuple):
+    """Values that are in the file already."""
+
+    shape: tuple[int, ...]
+    storage: NewStorage
+
+
 def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the bytes of a file.
+    """Return the bytes of a file; parameters and errors as of `objects_of`."""
+    return compose_file(objects_of(file, values))
+
+
+def objects_of(file: FileRecords, values: Mapping[str, NDArray[Any] | Streamed]) -> list[NewObject]:
+    """Return the objects of a file.
 
     Parameters
     ----------
@@ -105,7 +119,7 @@ def compose(file: FileRecords, values: Mapping[str, NDArray[Any]]) -> bytes:
             own_numbers, own_scales = [tuple([number[dim] for dim in dims]) for number in (numbers, scales)]
             axes[dims] = _Axes(is_unlimited, empty, own_numbers, own_scales)
         objects.append(_variable(variable, values.get(name), axes[dims], name in scales, places))
-    return compose_file(objects)
+    return objects
 
 
 class _Axes(NamedTuple):
@@ -183,7 +197,7 @@ def _pure_dimension(dimension: DimensionRecord, number: int, parent: int) -> New
 
 def _variable(
     variable: VariableRecord,
-    values: NDArray[Any] | None,
+    values: NDArray[Any] | Streamed | None,
     axes: _Axes,
     is_named_as_dimension: bool,
     places: Mapping[str, int],
@@ -191,31 +205,30 @@ def _variable(
     name, dims = variable.path, variable.dims
     shape = axes.empty if values is None else values.shape
     is_scale = dims[:1] == (name,)
-    options = variable.options
-    dtype = _stored_type(variable.type)
-    fill = None if dtype is None else _fill(variable, dtype)
-    members = None if variable.enum is None else tuple(variable.enum.members.items())
-    given = options.get("chunksizes")
-    is_written = options.get("fill_value") is not False
-    filters = _filters(variable)
-    layout = _layout(dtype, members, shape, axes.is_unlimited, fill, is_written, given and tuple(given), filters)
+    layout = layout_of(variable, shape, axes.is_unlimited)
     attributes = [*_own_attributes(name if is_scale else None, axes.numbers)]
     if is_named_as_dimension and not is_scale:
         group, base = split(name)
         name = f"{group}/{NON_COORDINATE}{base}" if group else NON_COORDINATE + base
-    if variable.enum is not None and fill is not None:
-        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), fill))
-    content: Any = values
-    if values is not None and dtype is not None:
-        content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
-    if layout.chunk is not None:
-        chunks = [] if values is None else stored_chunks(content, layout.chunk, layout.encode, layout.empty)
-        storage = NewStorage(layout.chunk, layout.item_size, chunks)
-    else:
-        content = values.ravel().tolist() if values is not None and dtype is None else content
-        storage = NewStorage(None, layout.item_size * math.prod(shape), content)
+    if variable.enum is not None and layout.fill is not None:
+        attributes.insert(bool(dims), NewAttribute(FILL_ATTRIBUTE.encode(), layout.type, space((1,)), layout.fill))
+    storage = values.storage if isinstance(values, Streamed) else _storage(layout, shape, values)
     scales = () if is_scale else axes.scales
     return _new(name, places, layout.messages, attributes, scales, storage, variable.attributes)
+
+
+def _storage(layout: DatasetLayout, shape: tuple[int, ...], values: NDArray[Any] | None) -> NewStorage:
+    dtype, content = layout.dtype, values
+    if values is not None and dtype is not None:
+        content = np.ascontiguousarray(values, dtype) if shape else np.asarray(values, dtype)
+    if layout.chunk is None:
+        items: Any = values.ravel().tolist() if values is not None and dtype is None else content
+        return NewStorage(None, layout.item_size * math.prod(shape), items)
+    if content is None:
+        return NewStorage(layout.chunk, layout.item_size, [])
+    if math.prod(layout.chunk) * layout.item_size > MAX_VALUES:
+        raise NotCovered("large chunks")
+    return NewStorage(layout.chunk, layout.item_size, stored_chunks(content, layout.chunk, layout.encode, layout.empty))
 
 
 @lru_cache(1024)
@@ -227,10 +240,13 @@ def _own_attributes(scale: str | None, dims: tuple[int, ...]) -> tuple[NewAttrib
     return tuple(found)
 
 
-class _Layout(NamedTuple):
+class DatasetLayout(NamedTuple):
     """The description of a dataset without its name and attributes. Variables of the same form share it."""
 
     type: bytes
+    dtype: np.dtype[Any] | None
+    """Values in the file; None: strings of any length."""
+    fill: bytes | None
     messages: list[tuple[int, int, bytes]]
     item_size: int
     chunk: tuple[int, ...] | None
@@ -240,9 +256,31 @@ class _Layout(NamedTuple):
     """Value beyond the edge."""
 
 
+def layout_of(variable: VariableRecord, shape: tuple[int, ...], is_unlimited: tuple[bool, ...]) -> DatasetLayout:
+    """Return how the values of a variable are stored.
+
+    Parameters
+    ----------
+    variable : VariableRecord
+    shape : tuple of int
+    is_unlimited : tuple of bool
+        Which of its dimensions are.
+    """
+    options = variable.options
+    dtype = _stored_type(variable.type)
+    fill = None if dtype is None else _fill(variable, dtype)
+    members = None if variable.enum is None else tuple(variable.enum.members.items())
+    given = options.get("chunksizes")
+    is_written = options.get("fill_value") is not False
+    filters = _filters(variable)
+    is_big = options.get("endian") == "big"
+    return _layout(dtype, is_big, members, shape, is_unlimited, fill, is_written, given and tuple(given), filters)
+
+
 @lru_cache(1024)
 def _layout(
     dtype: np.dtype[Any] | None,
+    is_big: bool,
     members: tuple[tuple[str, int], ...] | None,
     shape: tuple[int, ...],
     is_unlimited: tuple[bool, ...],
@@ -250,11 +288,11 @@ def _layout(
     is_written: bool,
     chunksizes: tuple[int, ...] | None,
     filters: Filters | None,
-) -> _Layout:
+) -> DatasetLayout:
     item_size = STRING_SIZE if dtype is None else dtype.itemsize
     known_size = POINTER_SIZE if dtype is None else item_size
-    chunk = _chunk(chunksizes, shape, is_unlimited, known_size, filters is not None)
-    type_ = STRING if dtype is None else text_type(1) if dtype == CHARACTER else number_type(dtype)
+    chunk = chunk_of(chunksizes, shape, is_unlimited, known_size, filters is not None)
+    type_ = STRING if dtype is None else text_type(1) if dtype == CHARACTER else number_type(dtype, is_big)
     if members is not None and dtype is not None:
         type_ = enum_type(dtype, dict(members))
     messages = [
@@ -267,7 +305,7 @@ def _layout(
         steps = filters.steps(item_size)
         messages.append(filters.message(item_size))
     empty = b"" if dtype is None else np.frombuffer(fill or bytes(item_size), dtype)[0]
-    return _Layout(type_, messages, item_size, chunk, encoder(steps), empty)
+    return DatasetLayout(type_, dtype, fill, messages, item_size, chunk, encoder(steps), empty)
 
 
 @lru_cache(64)
@@ -310,32 +348,57 @@ def _filters(variable: VariableRecord) -> Filters | None:
     return _chosen_filters(get("compression"), get("complevel"), get("shuffle"), get("fletcher32"))
 
 
+COMPRESSIONS = {"zlib": ZLIB_NUMBER, "bzip2": BZIP2, "zstd": ZSTD}
+
+
 @lru_cache(64)
 def _chosen_filters(compression: Any, level: Any, shuffle: Any, fletcher32: Any) -> Filters | None:
-    if compression not in (None, "zlib"):
+    if compression is not None and compression not in COMPRESSIONS:
         raise NotCovered(f"compression {compression}")
     number = LEVEL if level is None else int(level)
     is_shuffled = bool(compression) and shuffle in (None, True)
-    found = Filters((number or None) if compression else None, is_shuffled, bool(fletcher32))
+    if compression is None or (compression == "zlib" and not number):
+        found = Filters(None, is_shuffled, bool(fletcher32))
+    else:
+        found = Filters(number, is_shuffled, bool(fletcher32), COMPRESSIONS[compression])
     return found if found != Filters() else None
 
 
-def _chunk(
+def chunk_of(
     given: Sequence[int] | None,
     shape: tuple[int, ...],
     unlimited: tuple[bool, ...],
     item_size: int,
     has_filters: bool,
 ) -> tuple[int, ...] | None:
-    """Return the shape of chunks; None: the values are contiguous."""
+    """Return the shape of chunks as the library chooses it; None: the values are contiguous.
+
+    It divides the dimensions that have a limit by the same factor until a chunk is small enough, then so that the last
+    chunks are nearly whole (`libhdf5/nc4var.c` of netCDF-C, `nc4_find_default_chunksizes2`). Chunks along several
+    unlimited dimensions are smaller than its 16 MiB.
+
+    Parameters
+    ----------
+    given : sequence of int, optional
+    shape : tuple of int
+    unlimited : tuple of bool
+    item_size : int
+        Bytes of a value, of a pointer for strings.
+    has_filters : bool
+    """
     if given is not None and shape:
-        chunk = tuple([int(n) for n in given])
-    elif all(unlimited) and shape:
-        chunk = (max(round((CHUNK_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
-    elif any(unlimited) or has_filters:
-        chunk = tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
-    else:
+        return tuple([int(n) for n in given])
+    if all(unlimited) and shape:
+        return (max(round((CHUNK_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
+    if not any(unlimited) and not has_filters:
         return None
-    if math.prod(chunk) * item_size > MAX_VALUES:
-        raise NotCovered("large chunks")
-    return chunk
+    size = math.prod([n for n, free in zip(shape, unlimited, strict=True) if not free]) * item_size
+    if size <= LIBRARY_CHUNK_SIZE:
+        return tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
+    factor = (LIBRARY_CHUNK_SIZE / size) ** (1 / (len(shape) - sum(unlimited)))
+    chunk = [1 if free else max(int(factor * n - 0.5), 1) for n, free in zip(shape, unlimited, strict=True)]
+    for i, n in enumerate(shape):
+        if not unlimited[i]:
+            count = -(-n // chunk[i])
+            chunk[i] -= (count * chunk[i] - n) // count
+    return tuple(chunk)
