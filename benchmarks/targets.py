@@ -423,6 +423,14 @@ GOALS: tuple[Goal, ...] = (
         (_claim("within", BARE, {"classic of 1 GB, convert": 1.3}, "a copy of it"),),
     ),
     Goal(
+        "an array of 1 GB → a classic NetCDF file",
+        (_claim("within", BARE, {"classic of 1 GB, write": 1.1}, "`tofile`"),),
+    ),
+    Goal(
+        "six variables of 5 MB together → a netCDF-4 file with zlib",
+        (_claim("faster", NETCDF, {"compressed, write six variables": 6}),),
+    ),
+    Goal(
         "a compressed netCDF-4 file of 500 MB: read / one field of a hundred / convert / write",
         (
             _claim("faster", NETCDF, {"compressed, read": 2.8, "compressed, read one field of a hundred": 4}),

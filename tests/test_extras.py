@@ -37,7 +37,7 @@ class Use(NamedTuple):
 USES = {
     "hdf5": Use(("h5py",), "ds.write('x.h5', ds.read('x.ds'), compression='lzf'); print(ds.read('x.h5')['x'].sum())"),
     "fast": Use(
-        ("isal", "deflate", "h5py"),
+        ("isal", "deflate"),
         """
 from ds_format.codec.filters import FILTERS, HDF5
 encoded = [HDF5[1].encode(b"15.0", level) for level in (1, 4)]

@@ -1,9 +1,10 @@
-"""Large NetCDF files: a classic one converted, a compressed one read, converted, and read in part, and one written."""
+"""Large NetCDF files: classic ones converted and written; compressed ones read, converted, read in part, written."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
@@ -30,6 +31,7 @@ WIDTH = 1000
 CLASSIC_CHUNK = 1 << 20
 REAL_FILES = "DS_FORMAT_NCARG"
 """Environment variable with the folder of real files, which `tests/fetch_ncarg.py` makes."""
+CDF5 = "NETCDF3_64BIT_DATA"
 MIN_WRITTEN = 10_000_000
 """Bytes of a file from which on its size shows how well values are compressed."""
 
@@ -68,6 +70,36 @@ def classic(bench: Bench, folder: Path) -> Trial:
             Way(NETCDF, stopwatch(lambda: read_netcdf(source)), lambda: None, "reads it only"),
         ],
         size=size,
+        repetitions=(1, 5),
+    )
+
+
+def classic_written(bench: Bench, folder: Path) -> Trial:
+    """Write a large array to a classic file, beside its bytes alone."""
+    array = np.random.default_rng(4).random(bench.sizes.classic // 8)
+    need_room(folder, 4 * array.nbytes)
+    ours, theirs, bare = (str(folder / name) for name in ("ours.nc", "theirs.nc", "x.bin"))
+    dataset = {"x": array, ".": {"x": {".dims": ["n"]}}}
+
+    def write() -> None:
+        ds.write(ours, dataset, format=CDF5)
+
+    def by_library() -> None:
+        with NetCDF(theirs, "w", format=CDF5) as file:
+            file.createDimension("n", array.size)
+            file.createVariable("x", "f8", ("n",), fill_value=False)[:] = array
+
+    def check() -> None:
+        write()
+        expect(OURS, read_netcdf_part(ours, "x", ...), array)
+
+    return Trial(
+        [
+            Way(OURS, stopwatch(write, lambda: remove([ours])), check),
+            Way(BARE, stopwatch(lambda: array.tofile(bare), lambda: remove([bare])), lambda: None, "ndarray.tofile"),
+            Way(NETCDF, stopwatch(by_library, lambda: remove([theirs])), lambda: None, "not pre-filled"),
+        ],
+        size=array.nbytes,
         repetitions=(1, 5),
     )
 
@@ -187,6 +219,41 @@ def written(divisor: int, is_alone: bool, bench: Bench, folder: Path) -> Trial:
     return Trial(ways, size=fields.nbytes, repetitions=(1, 5))
 
 
+def several(bench: Bench, folder: Path) -> Trial:
+    """Write a compressed file of six variables, a hundredth of a large one."""
+    size = bench.sizes.compressed // 100
+    need_room(folder, 8 * size)
+    target, theirs = str(folder / "ours.nc"), str(folder / "theirs.nc")
+    lines = max(size // (6 * 4 * WIDTH), 1)
+    data = {f"v{i}": field for i, field in enumerate(itertools.islice(_fields(lines), 6))}
+    dataset = {**data, ".": {name: {".dims": ["y", "x"], "units": "K"} for name in data}}
+
+    def by_library() -> None:
+        with NetCDF(theirs, "w") as file:
+            file.createDimension("y", lines)
+            file.createDimension("x", WIDTH)
+            for name, values in data.items():
+                variable = file.createVariable(
+                    name, "f4", ("y", "x"), zlib=True, complevel=1, shuffle=True, fill_value=False
+                )
+                variable.units = "K"
+                variable[:] = values
+
+    def write() -> None:
+        ds.write(target, dataset, compression="zlib", level=1)
+
+    def check() -> None:
+        write()
+        for name, values in data.items():
+            expect(OURS, read_netcdf_part(target, name, ...), values)
+
+    ways = [
+        Way(OURS, stopwatch(write, lambda: remove([target])), check),
+        Way(NETCDF, stopwatch(by_library, lambda: remove([theirs])), lambda: None, "zlib, level 1"),
+    ]
+    return Trial(ways, size=sum(values.nbytes for values in data.values()))
+
+
 def _fields(lines: int) -> Iterator[NDArray[np.float32]]:
     """Yield fields as models have them: smooth, with noise, to three digits."""
     random = np.random.default_rng(3)
@@ -243,9 +310,11 @@ GROUP = Group(
     "Large NetCDF files",
     "A classic file of two float32 variables along an unlimited dimension, 1 GB, in which nothing is missing; and a "
     "netCDF-4 file of a float32 variable of 100 fields, 500 MB in memory, shuffled and deflated at level 4, each field "
-    "in two chunks. The written files have such fields at level 1, along an unlimited dimension.",
+    "in two chunks. The written files have such fields at level 1, along an unlimited dimension; one of 5 MB has six "
+    "variables of one field. A classic file is written of one float64 array.",
     (
         Case("classic of 1 GB, convert", classic),
+        Case("classic of 1 GB, write", classic_written),
         Case("real netCDF-4 files, read", real),
         Case("compressed, read", partial(compressed, "whole")),
         Case("compressed, read one field of a hundred", partial(compressed, "field")),
@@ -253,6 +322,7 @@ GROUP = Group(
         Case("compressed, write", partial(written, 1, False)),
         Case("compressed, write, one processor", partial(written, 1, True)),
         Case("compressed, write a tenth", partial(written, 10, False)),
+        Case("compressed, write six variables", several),
     ),
     threads="ds_format may take as many threads as there are cores, hidefix, too",
 )

@@ -6,6 +6,7 @@ library writes it from the same records. Those of a large file are written as th
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -33,8 +34,8 @@ from .composing import COMPRESSIONS, Streamed, chunk_of, compose, layout_of, obj
 MAX_VARIABLES = 4000
 """Variables of a large file, at most: each may be in an attribute of one dimension, of which 64 KiB are covered."""
 
-MAX_TEXT = 12_000
-"""Characters of the attributes of an object of a large file, at most."""
+MAX_ATTRIBUTE = 60_000
+"""Bytes of a text, and of all other attributes of an object of a large file, at most: they may be one text of JSON."""
 
 FILTERS = frozenset({"compression", "shuffle", "fletcher32"})
 """Settings by which a variable has chunks."""
@@ -53,8 +54,8 @@ def is_covered(planned: WritingPlan) -> bool:
         _has_known_filters(planned)
         and len(plan.variables) <= MAX_VARIABLES
         and all(_row_size(each, plan.unlimited) <= ROW_SIZE for each in plan.variables.values())
-        and all(_text_size(each.attributes) <= MAX_TEXT for each in plan.variables.values())
-        and all(_text_size(each) <= MAX_TEXT for each in plan.attributes.values())
+        and all(_has_known_sizes(each.attributes) for each in plan.variables.values())
+        and all(map(_has_known_sizes, plan.attributes.values()))
     )
 
 
@@ -100,12 +101,23 @@ def _row_size(variable: VariablePlan, unlimited: Collection[str]) -> int:
     return max(min(chunk[0], shape[0]) * math.prod(shape[1:]), math.prod(chunk)) * _item_size(variable)
 
 
-def _text_size(attributes: Mapping[str, Any]) -> int:
-    """Return about how many characters attributes take."""
-    return sum(
-        len(name) + (value.nbytes if isinstance(value, np.ndarray) else len(repr(value)))
-        for name, value in attributes.items()
+def _has_known_sizes(attributes: Mapping[str, Any]) -> bool:
+    """Return whether each attribute fits a message, whatever its form."""
+    texts = [value for value in attributes.values() if isinstance(value, str)]
+    others = [value for value in attributes.values() if not isinstance(value, str)]
+    return (
+        all(len(text.encode("utf-8", "surrogatepass")) <= MAX_ATTRIBUTE for text in texts)
+        and sum(map(_most_bytes, others)) <= MAX_ATTRIBUTE
     )
+
+
+def _most_bytes(value: Any) -> int:
+    """Return the bytes of an attribute, as numbers, references to strings, or JSON."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.nbytes
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    n = len(items) if isinstance(items, (list, tuple)) else 1
+    return max(STRING_SIZE * n, len(json.dumps(items, default=repr)))
 
 
 class RecordingWriter(ConsecutiveWriter):

@@ -69,16 +69,37 @@ LARGE = np.arange(150_000.0)
         {"long": "x" * 70_000},
         {"long": np.zeros(9000)},
         {"long": ["a"] * 5000},
-        {f"a{i}": "x" * 1000 for i in range(20)},
+        {"long": [[1], ["a" * 70_000]]},
+        {f"a{i}": {"b": "x" * 1000} for i in range(70)},
     ],
-    ids=["text", "numbers", "texts", "many"],
+    ids=["text", "numbers", "texts", "nested", "many"],
 )
+@pytest.mark.filterwarnings("ignore:.* is written as JSON text")
 def test_large_attributes(entry: dict[str, Any], tmp_path: Path, by_library: list[str]) -> None:
     data = {"x": LARGE, ".": {"x": {".dims": ["n"], **entry}, ".": {"title": "large"}}}
     ds.write(tmp_path / "a.nc", data)
     ds.write(tmp_path / "b.nc", {**data, ".": {"x": {".dims": ["n"]}, ".": entry}})
     assert by_library == ["a.nc", "b.nc"]
     assert np.array_equal(ds.read(tmp_path / "a.nc")["x"], LARGE)
+
+
+def test_attributes_that_just_fit(tmp_path: Path, by_library: list[str]) -> None:
+    entry = {
+        "history": "ž" * 30_000,
+        "numbers": np.arange(1500.0),
+        "texts": ["ž"] * 1000,
+        **{f"a{i}": {"ž": ["ž" * 100]} for i in range(20)},
+    }
+    data = {"x": LARGE, ".": {"x": {".dims": ["n"], **entry}, ".": entry}}
+    with pytest.warns(ds.DsWarning, match="is written as JSON text"):
+        ds.write(tmp_path / "a.nc", data)
+    assert by_library == []
+    found = ds.read(tmp_path / "a.nc")
+    for key in (".", "x"):
+        assert found["."][key]["history"] == entry["history"] and found["."][key]["a19"] == entry["a19"]
+        assert found["."][key]["texts"] == entry["texts"]
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        assert file.history == file["x"].history == entry["history"]
 
 
 def test_many_variables(tmp_path: Path, by_library: list[str]) -> None:
