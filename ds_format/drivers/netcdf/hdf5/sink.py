@@ -6,7 +6,6 @@ library writes it from the same records. Those of a large file are written as th
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -117,7 +116,8 @@ def _most_bytes(value: Any) -> int:
         return value.nbytes
     items = value.tolist() if isinstance(value, np.ndarray) else value
     n = len(items) if isinstance(items, (list, tuple)) else 1
-    return max(STRING_SIZE * n, len(json.dumps(items, default=repr)))
+    text = repr(items)
+    return max(STRING_SIZE * n, len(text) * (2 if text.isascii() else 6))  # JSON escapes characters
 
 
 class RecordingWriter(ConsecutiveWriter):
