@@ -63,7 +63,7 @@ SEEDS: tuple[str, ...] = (
 )
 SEEDS += ("hdf5_earliest", "hdf5_latest_ordered", "h5netcdf_latest", "compound", "references")
 SEEDS += ("soft_links", "soft_links_of_tables", "two_names", "filter_lzf", "szip_after_shuffle", "shuffled_strings")
-SEEDS += ("composed", "composed_zlib", "our_classic_model", "our_report", "our_hdf5")
+SEEDS += ("composed", "composed_zlib", "our_classic_model", "our_report", "our_hdf5", "our_streamed")
 BASES = ("netcdf4", "few", "earliest", "latest")
 """Small files of which one has little and uses all parts of the format."""
 

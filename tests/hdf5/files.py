@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+from unittest import mock
 
 import h5py
 import netCDF4
@@ -20,6 +21,7 @@ import xarray as xr
 
 import ds_format as ds
 from benchmarks.stations import ordinary
+from ds_format.drivers.netcdf.hdf5 import sink
 
 from ..classic.written import DATASETS
 
@@ -619,7 +621,19 @@ def composed(path: Path, **record: Any) -> None:
     dumped(path, {**data, "label": "ž", ".": meta})
 
 
+def streamed(path: Path) -> None:
+    """Write a file by this package as if it were large: a B-tree of two levels, text, values before metadata."""
+    n = 150
+    entry = {".dims": ["time"], "units": "K", ".netcdf": {"chunks": [2], "compression": "zlib", "level": 1}}
+    data = {"v": np.arange(n, dtype="f4"), "s": np.array(["a", "ž", ""] * 3, object), "x": np.arange(4.0), "n": None}
+    meta: dict[str, Any] = {"v": entry, "s": {".dims": ["y"]}, "x": {".dims": ["x"]}, "n": {}}
+    meta["."] = {".netcdf": {"unlimited": ["time", "y"]}}
+    with mock.patch.object(sink, "MAX_VALUES", -1):
+        path.write_bytes(ds.dumps({**data, ".": meta}, format="netcdf"))
+
+
 MAKERS["composed"] = Maker(composed)
+MAKERS["our_streamed"] = Maker(streamed)
 MAKERS["composed_zlib"] = Maker(partial(composed, compression="zlib", level=4, shuffle=True, fletcher32=True))
 MAKERS["our_classic_model"] = Maker(partial(dumped, data=DATASETS["fixed and records"], format="NETCDF4_CLASSIC"))
 MAKERS["our_report"] = Maker(partial(dumped, data=ordinary(0), compression="zlib"))
