@@ -6,13 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import DsError, FormatError
-from .filters import BZIP2, CHECKSUM_SIZE, FLETCHER32, HDF5, SHUFFLE, SZIP, ZLIB_NUMBER, ZSTD, Options
-
-LEVELLED = frozenset({ZLIB_NUMBER, BZIP2, ZSTD})
-"""Filters whose only client value is their level."""
-
-ENCODED = LEVELLED | {SHUFFLE, FLETCHER32}
-"""Filters that `encoder` applies as the HDF5 library and its plugins do."""
+from .filters import CHECKSUM_SIZE, FLETCHER32, HDF5, SHUFFLE, SZIP, ZLIB_NUMBER, Options
 
 SIMPLE = frozenset({(), (SHUFFLE,), (ZLIB_NUMBER,), (SHUFFLE, ZLIB_NUMBER)})
 """Numbers of filters, in the order in which they were applied, that a kernel undoes."""
@@ -109,28 +103,10 @@ def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
     return ChunkFilter(number, int(values[0]) if number == SHUFFLE and values else 0)
 
 
-def find_encoder(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
-    """Return a filter to encode chunks with; None if it is not supported, or its library is not installed.
-
-    Parameters
-    ----------
-    number : int
-    values : tuple of int
-        The client data of the filter in the file.
-    """
-    found = find_filter(number, values) if number in ENCODED else None
-    if found is None or (number == SHUFFLE and not found.size):
-        return None
-    if number not in LEVELLED or not values:
-        return found
-    level = int(values[0])
-    return found._replace(level=level - (1 << 32) if level >> 31 else level)
-
-
 def encoder(filters: tuple[ChunkFilter, ...]) -> Callable[[Any], Any]:
     """Return a function that applies filters, in their order, to the bytes of a chunk, and returns what is stored.
 
-    The filters are those of `ENCODED`.
+    The filters are shuffle, Fletcher-32, zlib, bzip2 and zstd.
     """
     steps = [(HDF5[each.number].encoder, each.level, each.options) for each in filters]
 

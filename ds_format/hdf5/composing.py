@@ -180,7 +180,7 @@ class Filters(NamedTuple):
     has_checksum: bool = False
     """Whether chunks have a Fletcher-32 checksum, of the values before the other filters."""
     compression: int = ZLIB_NUMBER
-    """A number in `pipeline.LEVELLED`."""
+    """zlib, bzip2 or zstd."""
 
     def steps(self, item_size: int) -> tuple[ChunkFilter, ...]:
         """Return the filters in the order in which they are applied."""
