@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -88,8 +88,8 @@ class NewStorage(NamedTuple):
     size: int
     """Bytes of a value of chunks; bytes of all values that are contiguous."""
     values: Any
-    """As for an attribute; None: they are not written; a number: they are in the file already, at this address. For
-    chunks, a list of their first indices and their values as stored, or address and size of these, in C order."""
+    """As for an attribute; None: they are not written; a number: they, or the index of their chunks, are in the file
+    already, at this address. For chunks, a list of their first indices and their values as stored, in C order."""
 
 
 class NewObject(NamedTuple):
@@ -267,13 +267,13 @@ def compose_file(objects: Sequence[NewObject], shift: int = 0) -> bytes:
     NotCovered
         If the library must write it.
     """
-    most = max((len(each.storage.values) for each in _chunked(objects)), default=None)
-    half = max((most + 1) // 2, LEAST_HALF) if most is not None and not shift else USUAL_HALF
+    counts = [len(each.storage.values) for each in objects if each.storage is not None and _has_chunks(each.storage)]
+    half = max((max(counts) + 1) // 2, LEAST_HALF) if counts and not shift else USUAL_HALF
     try:
         return compose(list(objects), half, _usual_types(), shift)
     except OverflowError as error:
         raise NotCovered(f"{error}") from None
 
 
-def _chunked(objects: Iterable[NewObject]) -> Iterable[Any]:
-    return (each for each in objects if each.storage is not None and each.storage.chunk is not None)
+def _has_chunks(storage: NewStorage) -> bool:
+    return storage.chunk is not None and isinstance(storage.values, list)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..base import threads
 from ..base.batches import batched
 from ..body.body import OutputBody
-from ..kernels.hdf5.compose import compose_strings
+from ..kernels.hdf5.compose import compose_strings, compose_tree
 from .composing import STRING_SIZE, NewObject, compose_file
 
 SUPERBLOCK_SIZE = 48
@@ -77,7 +77,7 @@ class StreamedRun:
     """
 
     def __init__(self, stream: OutputStream, size: int):
-        self.stored = self._next = stream.reserve(size)
+        self._address = self._next = stream.reserve(size)
         self._file = stream.file
 
     def add(self, values: NDArray[Any]) -> None:
@@ -85,6 +85,10 @@ class StreamedRun:
         data = values.view(np.uint8)
         self._file.write(self._next, data)
         self._next += data.size
+
+    def finish(self) -> int:
+        """Return the address of the values."""
+        return self._address
 
 
 class _Rows(NamedTuple):
@@ -121,10 +125,11 @@ class StreamedChunks:
         encode: Callable[[Any], Any],
         fill: Any,
     ):
-        self.stored: list[tuple[tuple[int, ...], tuple[int, int]]] = []
-        """For each chunk its first indices, its address, and its bytes in the file."""
+        self._found: list[tuple[tuple[int, ...], int, int]] = []
+        """First indices of each chunk, its bytes in the file, and its address."""
         self._stream, self._shape, self._chunk, self._encode = stream, shape, chunk, encode
         self._fill = np.asarray(fill)
+        self._item_size = self._fill.itemsize
         self._inner, self._total = math.prod(shape[1:]), math.prod(shape)
         self._written = 0
         self._row: NDArray[Any] | None = None
@@ -149,6 +154,14 @@ class StreamedChunks:
             values = values[n:]
             self._written += n
 
+    def finish(self) -> int:
+        """Write the index of chunks, and return its address."""
+        address = self._stream.reserve(0)
+        tree, root = compose_tree(self._chunk, self._item_size, self._found, address)
+        self._found.clear()
+        self._stream.append(tree)
+        return root
+
     def _write(self, start: int, values: NDArray[Any]) -> None:
         rows = _Rows(start // self._inner, values.reshape(-1, *self._shape[1:]))
 
@@ -161,7 +174,7 @@ class StreamedChunks:
             address = self._stream.append(b"".join(done))
             for place, size in zip(places, sizes, strict=True):
                 offsets = tuple([i * n for i, n in zip(place, self._chunk, strict=True)])
-                self.stored.append((offsets, (address, size)))
+                self._found.append((offsets, size, address))
                 address += size
 
     def _batches(self, rows: _Rows) -> Iterator[list[tuple[int, ...]]]:

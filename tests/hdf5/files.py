@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
-from unittest import mock
 
 import h5py
 import netCDF4
@@ -19,11 +18,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import ds_format as ds
 from benchmarks.stations import ordinary
-from ds_format.drivers.netcdf.hdf5 import sink
 
 from ..classic.written import DATASETS
+from .ours import composed, dumped, streamed
 
 
 class Maker(NamedTuple):
@@ -602,34 +600,6 @@ def from_xarray(path: Path, engine: Any) -> None:
     )
     encoding = {"temperature": {"zlib": True, "dtype": "i2", "scale_factor": 0.1, "_FillValue": -1}}
     dataset.to_netcdf(path, engine=engine, encoding=encoding, unlimited_dims=["time"])
-
-
-def dumped(path: Path, data: Any, format: str = "netcdf", **options: Any) -> None:
-    """Write a file by this package, whatever its suffix."""
-    path.write_bytes(ds.dumps(data, format=format, **options))
-
-
-def composed(path: Path, **record: Any) -> None:
-    """Write a file by this package, without a library: text, groups, scales, chunks, an enum type."""
-    n = 30
-    entry = {".dims": ["time", "x"], "units": "K", ".netcdf": {"chunks": [7, 2], **record}}
-    of_enum = {"name": "level", "type": "int8", "members": {"low": 0, "high": 1}}
-    meta: dict[str, Any] = {"time": {".dims": ["time"]}, "v": entry, "g/v": {".dims": ["time"], "list": ["a", "b"]}}
-    meta |= {"e": {".dims": ["x"], ".netcdf": {"enum": of_enum}}, ".": {".netcdf": {"unlimited": ["time"]}}}
-    data: dict[str, Any] = {"time": np.arange(n), "v": np.arange(n * 3.0).reshape(n, 3)}
-    data |= {"g/v": np.array([f"text {i}" for i in range(n)], object), "e": np.zeros(3, "i1")}
-    dumped(path, {**data, "label": "ž", ".": meta})
-
-
-def streamed(path: Path) -> None:
-    """Write a file by this package as if it were large: a B-tree of two levels, text, values before metadata."""
-    n = 150
-    entry = {".dims": ["time"], "units": "K", ".netcdf": {"chunks": [2], "compression": "zlib", "level": 1}}
-    data = {"v": np.arange(n, dtype="f4"), "s": np.array(["a", "ž", ""] * 3, object), "x": np.arange(4.0), "n": None}
-    meta: dict[str, Any] = {"v": entry, "s": {".dims": ["y"]}, "x": {".dims": ["x"]}, "n": {}}
-    meta["."] = {".netcdf": {"unlimited": ["time", "y"]}}
-    with mock.patch.object(sink, "MAX_VALUES", -1):
-        path.write_bytes(ds.dumps({**data, ".": meta}, format="netcdf"))
 
 
 MAKERS["composed"] = Maker(composed)

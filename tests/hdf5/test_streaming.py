@@ -54,7 +54,7 @@ def numbers(
     for start in range(0, flat.size, cut):
         chunks.add(flat[start : start + cut])
     more = [filters.message(size)] if filters != Filters() else []
-    storage = NewStorage(chunk, size, chunks.stored)
+    storage = NewStorage(chunk, size, chunks.finish())
     return dataset("x", values.shape, number_type(values.dtype), storage, more, unlimited=True)
 
 
@@ -105,11 +105,11 @@ def test_contiguous_values_and_text(tmp_path: Path) -> None:
     for start, end in itertools.pairwise((0, 1, 3000, len(texts))):
         first.add(stream.references(texts[start:end]))
         second.add(values[start // 6 : end // 6] if end < len(texts) else values[start // 6 :])
-    storage = NewStorage(None, len(texts) * STRING_SIZE, first.stored)
+    storage = NewStorage(None, len(texts) * STRING_SIZE, first.finish())
     objects = [
         ROOT,
         dataset("s", (len(texts),), STRING, storage),
-        dataset("v", values.shape, number_type(values.dtype), NewStorage(None, values.nbytes, second.stored)),
+        dataset("v", values.shape, number_type(values.dtype), NewStorage(None, values.nbytes, second.finish())),
     ]
     stream.complete(objects)
     file.close()

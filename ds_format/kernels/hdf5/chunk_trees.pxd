@@ -65,23 +65,30 @@ cdef inline list _put_level(File* file, int level, list entries, tuple end, uint
     return nodes
 
 
-cdef inline int put_chunks(
-    File* file, int64_t address, tuple chunk, uint64_t item_size, list chunks, int half
-) except -1:
-    """Append the B-tree of a dataset, and those of its chunks that are not in the file yet; all are in C order."""
-    cdef list entries = []
+cdef inline uint64_t put_tree(File* file, tuple chunk, uint64_t item_size, list entries, int half) except? 0:
+    """Append the B-tree of a dataset; return its address.
+
+    Parameters
+    ----------
+    entries : list of (tuple, int, int)
+        First indices, stored bytes and address of each chunk, in C order.
+    """
     cdef int level = 0
-    for offsets, values in chunks:
-        if type(values) is tuple:
-            entries.append((offsets, values[1], values[0]))
-        else:
-            align(file)
-            position = file.out.size
-            entries.append((offsets, put_values(file, values), position + file.shift))
-    end = tuple([offset + n for offset, n in zip(chunks[len(chunks) - 1][0], chunk)])
+    end = tuple([offset + n for offset, n in zip(entries[len(entries) - 1][0], chunk)])
     while level == 0 or len(entries) > 1:
         align(file)
         entries = _put_level(file, level, entries, end, item_size, half)
         level += 1
-    store(file.out.data + address, entries[0][2], 8)
-    return 0
+    return entries[0][2]
+
+
+cdef inline uint64_t put_chunks(
+    File* file, tuple chunk, uint64_t item_size, list chunks, int half
+) except? 0:
+    """Append chunks, which are in C order, and their B-tree; return its address."""
+    cdef list entries = []
+    for offsets, values in chunks:
+        align(file)
+        position = file.out.size
+        entries.append((offsets, put_values(file, values), position + file.shift))
+    return put_tree(file, chunk, item_size, entries, half)

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..common.output cimport Output, put_bytes
-from .chunk_trees cimport put_chunks
+from .chunk_trees cimport put_chunks, put_tree
 from .composed cimport (
     UNDEFINED,
     File,
@@ -262,19 +262,19 @@ cdef int64_t _put_object(File* file, list objects, tuple each, list children, li
 
 
 cdef int _put_storage(File* file, int64_t address, tuple storage, int half) except -1:
+    cdef uint64_t found
     values = storage[2]
-    if storage[0] is not None:
-        if len(<list> values):
-            put_chunks(file, address, storage[0], storage[1], values, half)
-        return 0
-    if values is None:
+    if values is None or (storage[0] is not None and type(values) is list and not values):
         return 0
     if type(values) is int:
-        store(file.out.data + address, values, 8)
-        return 0
-    align(file)
-    store(file.out.data + address, file.out.size + file.shift, 8)
-    put_values(file, values)
+        found = values
+    elif storage[0] is not None:
+        found = put_chunks(file, storage[0], storage[1], values, half)
+    else:
+        align(file)
+        found = file.out.size + file.shift
+        put_values(file, values)
+    store(file.out.data + address, found, 8)
     return 0
 
 
@@ -414,6 +414,36 @@ cdef void _free(File* file) noexcept:
     PyMem_RawFree(file.heap_to_objects.data)
     PyMem_RawFree(file.to_heap.data)
     PyMem_RawFree(file.blocks.data)
+
+
+def compose_tree(tuple chunk not None, uint64_t item_size, list chunks not None, int64_t address):
+    """Compose the B-tree of the chunks of a dataset apart from the rest of a file.
+
+    Parameters
+    ----------
+    chunk : tuple of int
+        Shape of a chunk.
+    item_size : int
+        Bytes of a value.
+    chunks : list of (tuple, int, int)
+        First indices, stored bytes and address of each chunk, in C order; not empty.
+    address : int
+        Where the tree will be, a multiple of 8.
+
+    Returns
+    -------
+    tree : bytes
+    root : int
+        Address of its root.
+    """
+    cdef File file
+    memset(&file, 0, sizeof(file))
+    file.shift = address
+    try:
+        root = put_tree(&file, chunk, item_size, chunks, USUAL_TREE)
+        return PyBytes_FromStringAndSize(<const char*> file.out.data, file.out.size), root
+    finally:
+        _free(&file)
 
 
 def compose_strings(list strings not None, int64_t address):

@@ -220,7 +220,7 @@ class StreamingWriter(ConsecutiveWriter):
         if self.written:
             layout = self._layout
             size = layout.item_size * (math.prod(self._shape) if layout.chunk is None else 1)
-            self._stored[self.plan.name] = Streamed(self._shape, NewStorage(layout.chunk, size, self._values.stored))
+            self._stored[self.plan.name] = Streamed(self._shape, NewStorage(layout.chunk, size, self._values.finish()))
         return super().finish()
 
 
