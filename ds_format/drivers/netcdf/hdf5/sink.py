@@ -23,6 +23,7 @@ from ....model.rounding import Rounding
 from ....model.settings import chunk_sizes, setting
 from ...library.options import ROW_SIZE
 from ...library.plan import Facts, VariablePlan
+from ..attributes import encode
 from ..by_library import write_by_library
 from ..definition import DefinedVariable, char_dimension
 from ..records import FileRecords
@@ -34,7 +35,7 @@ MAX_VARIABLES = 4000
 """Variables of a large file, at most: each may be in an attribute of one dimension, of which 64 KiB are covered."""
 
 MAX_ATTRIBUTE = 60_000
-"""Bytes of a text, and of all other attributes of an object of a large file, at most: they may be one text of JSON."""
+"""Bytes of an attribute of a large file, at most, and of all their names, some of which are in one attribute."""
 
 FILTERS = frozenset({"compression", "shuffle", "fletcher32"})
 """Settings by which a variable has chunks."""
@@ -53,8 +54,8 @@ def is_covered(planned: WritingPlan) -> bool:
         _has_known_filters(planned)
         and len(plan.variables) <= MAX_VARIABLES
         and all(_row_size(each, plan.unlimited) <= ROW_SIZE for each in plan.variables.values())
-        and all(_has_known_sizes(each.attributes) for each in plan.variables.values())
-        and all(map(_has_known_sizes, plan.attributes.values()))
+        and all(_fit(each.attributes, planned.format) for each in plan.variables.values())
+        and all(_fit(each, planned.format) for each in plan.attributes.values())
     )
 
 
@@ -100,24 +101,15 @@ def _row_size(variable: VariablePlan, unlimited: Collection[str]) -> int:
     return max(min(chunk[0], shape[0]) * math.prod(shape[1:]), math.prod(chunk)) * _item_size(variable)
 
 
-def _has_known_sizes(attributes: Mapping[str, Any]) -> bool:
-    """Return whether each attribute fits a message, whatever its form."""
-    texts = [value for value in attributes.values() if isinstance(value, str)]
-    others = [value for value in attributes.values() if not isinstance(value, str)]
-    return (
-        all(len(text.encode("utf-8", "surrogatepass")) <= MAX_ATTRIBUTE for text in texts)
-        and sum(map(_most_bytes, others)) <= MAX_ATTRIBUTE
-    )
-
-
-def _most_bytes(value: Any) -> int:
-    """Return the bytes of an attribute, as numbers, references to strings, or JSON."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return value.nbytes
-    items = value.tolist() if isinstance(value, np.ndarray) else value
-    n = len(items) if isinstance(items, (list, tuple)) else 1
-    text = repr(items)
-    return max(STRING_SIZE * n, len(text) * (2 if text.isascii() else 6))  # JSON escapes characters
+def _fit(attributes: Mapping[str, Any], format: str) -> bool:
+    """Return whether attributes are small enough, or one has no form, which defining the file says."""
+    try:
+        values = [encode(value, format).value for value in attributes.values()]
+    except UnsupportedError:
+        return True
+    sizes = [len(each) * (STRING_SIZE if isinstance(each, list) else 1) for each in values if hasattr(each, "__len__")]
+    sizes += [each.nbytes for each in values if isinstance(each, np.ndarray)]
+    return max(sizes, default=0) <= MAX_ATTRIBUTE and sum(map(len, attributes)) <= MAX_ATTRIBUTE
 
 
 class RecordingWriter(ConsecutiveWriter):

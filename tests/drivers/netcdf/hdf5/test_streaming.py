@@ -70,9 +70,11 @@ LARGE = np.arange(150_000.0)
         {"long": np.zeros(9000)},
         {"long": ["a"] * 5000},
         {"long": [[1], ["a" * 70_000]]},
-        {f"a{i}": {"b": "x" * 1000} for i in range(70)},
+        {"long": np.array(["a"] * 5000)},
+        {"long": np.zeros((100, 200))},
+        {f"a{i:03}" * 50: i for i in range(400)},
     ],
-    ids=["text", "numbers", "texts", "nested", "many"],
+    ids=["text", "numbers", "texts", "nested", "array of texts", "two dimensions", "names"],
 )
 @pytest.mark.filterwarnings("ignore:.* is written as JSON text")
 def test_large_attributes(entry: dict[str, Any], tmp_path: Path, by_library: list[str]) -> None:
@@ -88,7 +90,9 @@ def test_attributes_that_just_fit(tmp_path: Path, by_library: list[str]) -> None
         "history": "ž" * 30_000,
         "numbers": np.arange(1500.0),
         "texts": ["ž"] * 1000,
-        **{f"a{i}": {"ž": ["ž" * 100]} for i in range(20)},
+        "array": np.array(["ž"] * 3000),
+        "lines": "a\nb" * 10_000,
+        **{f"a{i}": {"ž": ["ž" * 100]} for i in range(100)},
     }
     data = {"x": LARGE, ".": {"x": {".dims": ["n"], **entry}, ".": entry}}
     with pytest.warns(ds.DsWarning, match="is written as JSON text"):
