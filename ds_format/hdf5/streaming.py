@@ -154,8 +154,10 @@ class StreamedChunks:
             values = values[n:]
             self._written += n
 
-    def finish(self) -> int:
-        """Write the index of chunks, and return its address."""
+    def finish(self) -> int | None:
+        """Write the index of chunks, and return its address; None if there are none, as of text without characters."""
+        if not self._found:
+            return None
         address = self._stream.reserve(0)
         tree, root = compose_tree(self._chunk, self._item_size, self._found, address)
         self._found.clear()

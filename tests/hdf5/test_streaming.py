@@ -28,6 +28,7 @@ from ds_format.hdf5.composing import (
     space,
 )
 from ds_format.hdf5.streaming import OutputStream, StreamedChunks, StreamedRun
+from ds_format.kernels.hdf5.compose import compose_tree
 
 ROOT = NewObject(b"", 0, [], [])
 
@@ -93,6 +94,16 @@ def test_chunks(shape: tuple[int, ...], chunk: tuple[int, ...], filters: Filters
             written["more"] = 1
         assert np.array_equal(ds.read(path)["x"], np.arange(np.prod(longer)).reshape(longer))
         path.unlink()
+
+
+def test_no_chunks(tmp_path: Path) -> None:
+    file = OutputBody.create(str(tmp_path / "a.h5"))
+    chunks = StreamedChunks(OutputStream(file), (3, 0), (1, 1), encoder(()), np.int8(0))
+    chunks.add(np.zeros(0, "i1"))
+    assert chunks.finish() is None
+    file.close()
+    with pytest.raises(ValueError, match="chunks: found none"):
+        compose_tree((1,), 1, [], 48)
 
 
 def test_contiguous_values_and_text(tmp_path: Path) -> None:

@@ -435,8 +435,15 @@ def compose_tree(tuple chunk not None, uint64_t item_size, list chunks not None,
     tree : bytes
     root : int
         Address of its root.
+
+    Raises
+    ------
+    ValueError
+        If there are no chunks.
     """
     cdef File file
+    if not chunks:
+        raise ValueError("chunks: found none, expected at least one")
     memset(&file, 0, sizeof(file))
     file.shift = address
     try:
