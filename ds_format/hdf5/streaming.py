@@ -111,10 +111,12 @@ class StreamedChunks:
     stream : OutputStream
     shape : tuple of int
     chunk : tuple of int
+    dtype : dtype
+        In the file.
     encode : callable
-        Makes what is stored of the values of a chunk, which are contiguous.
-    fill : scalar or ndarray
-        Value beyond the edge, of the dtype in the file.
+        Makes what is stored of the (N,) uint8 bytes of a chunk.
+    fill : scalar
+        Value beyond the edge.
     """
 
     def __init__(
@@ -122,14 +124,14 @@ class StreamedChunks:
         stream: OutputStream,
         shape: tuple[int, ...],
         chunk: tuple[int, ...],
+        dtype: np.dtype[Any],
         encode: Callable[[Any], Any],
         fill: Any,
     ):
         self._found: list[tuple[tuple[int, ...], int, int]] = []
         """First indices of each chunk, its bytes in the file, and its address."""
         self._stream, self._shape, self._chunk, self._encode = stream, shape, chunk, encode
-        self._fill = np.asarray(fill)
-        self._item_size = self._fill.itemsize
+        self._fill = np.full((), fill, dtype)
         self._inner, self._total = math.prod(shape[1:]), math.prod(shape)
         self._written = 0
         self._row: NDArray[Any] | None = None
@@ -159,7 +161,7 @@ class StreamedChunks:
         if not self._found:
             return None
         address = self._stream.reserve(0)
-        tree, root = compose_tree(self._chunk, self._item_size, self._found, address)
+        tree, root = compose_tree(self._chunk, self._fill.itemsize, self._found, address)
         self._found.clear()
         self._stream.append(tree)
         return root
@@ -168,13 +170,12 @@ class StreamedChunks:
         rows = _Rows(start // self._inner, values.reshape(-1, *self._shape[1:]))
 
         def work(places: Sequence[tuple[int, ...]]) -> list[Any]:
-            return [self._encode(self._part(rows, place)) for place in places]
+            return [self._encode(self._bytes(rows, place)) for place in places]
 
         batches = [*self._batches(rows)]
         for places, done in zip(batches, threads.results(work, batches), strict=True):
-            sizes = [memoryview(each).nbytes for each in done]
-            address = self._stream.append(b"".join(done))
-            for place, size in zip(places, sizes, strict=True):
+            address = self._stream.append(done[0] if len(done) == 1 else b"".join(done))
+            for place, size in zip(places, map(len, done), strict=True):
                 offsets = tuple([i * n for i, n in zip(place, self._chunk, strict=True)])
                 self._found.append((offsets, size, address))
                 address += size
@@ -186,13 +187,13 @@ class StreamedChunks:
         places = itertools.product(axes[0][rows.first // self._chunk[0] :], *axes[1:])
         return batched(places, max(PIECE_SIZE // (math.prod(self._chunk) * rows.array.itemsize), 1))
 
-    def _part(self, rows: _Rows, place: tuple[int, ...]) -> NDArray[Any]:
-        """Return a whole chunk, with fill values beyond the edge of the variable."""
+    def _bytes(self, rows: _Rows, place: tuple[int, ...]) -> NDArray[np.uint8]:
+        """Return the bytes of a whole chunk, with fill values beyond the edge of the variable."""
         starts = [i * n for i, n in zip(place, self._chunk, strict=True)]
         starts[0] -= rows.first
         part = rows.array[tuple([slice(start, start + n) for start, n in zip(starts, self._chunk, strict=True)])]
-        if part.shape == self._chunk:
-            return np.ascontiguousarray(part)
-        whole = np.full(self._chunk, self._fill, rows.array.dtype)
-        whole[tuple([slice(0, n) for n in part.shape])] = part
-        return whole
+        if part.shape != self._chunk:
+            whole = np.full(self._chunk, self._fill)
+            whole[tuple([slice(0, n) for n in part.shape])] = part
+            part = whole
+        return np.ascontiguousarray(part).reshape(-1).view(np.uint8)

@@ -165,6 +165,13 @@ def test_the_largest_attribute() -> None:
         np.testing.assert_array_equal(file.attrs["a"], array)
 
 
+@pytest.mark.parametrize("half", [1, 4])
+def test_nodes_that_hold_few_chunks(half: int) -> None:
+    types = {np.dtype("<f8"): number_type(np.dtype("<f8"))}
+    data = compose([ROOT, dataset("x", np.arange(9.0), (1,))], half, types)
+    assert read(data, "x").tolist() == [*range(9)]
+
+
 def test_more_chunks_than_one_leaf() -> None:
     assert read(compose_file([ROOT, dataset("x", np.arange(MAX_CHUNKS), (1,))]), "x")[-1] == MAX_CHUNKS - 1
     with pytest.raises(NotCovered, match="many chunks"):

@@ -50,7 +50,7 @@ def numbers(
 ) -> NewObject:
     """Write numbers in blocks of `cut` values."""
     size = values.itemsize
-    chunks = StreamedChunks(stream, values.shape, chunk, encoder(filters.steps(size)), values.dtype.type(0))
+    chunks = StreamedChunks(stream, values.shape, chunk, values.dtype, encoder(filters.steps(size)), 0)
     flat = values.reshape(-1)
     for start in range(0, flat.size, cut):
         chunks.add(flat[start : start + cut])
@@ -98,12 +98,15 @@ def test_chunks(shape: tuple[int, ...], chunk: tuple[int, ...], filters: Filters
 
 def test_no_chunks(tmp_path: Path) -> None:
     file = OutputBody.create(str(tmp_path / "a.h5"))
-    chunks = StreamedChunks(OutputStream(file), (3, 0), (1, 1), encoder(()), np.int8(0))
+    chunks = StreamedChunks(OutputStream(file), (3, 0), (1, 1), np.dtype("i1"), encoder(()), 0)
     chunks.add(np.zeros(0, "i1"))
     assert chunks.finish() is None
     file.close()
     with pytest.raises(ValueError, match="chunks: found none"):
         compose_tree((1,), 1, [], 48)
+    for offsets in ((0, 0), ()):
+        with pytest.raises(ValueError, match=r"chunks|zip\(\)"):
+            compose_tree((1,), 1, [(offsets, 1, 48), ((0,), 1, 48)], 48)
 
 
 def test_contiguous_values_and_text(tmp_path: Path) -> None:

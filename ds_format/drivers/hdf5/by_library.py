@@ -79,5 +79,5 @@ def copy_by_library(copy: Callable[[NewFile], None], written: str, target: str) 
     """
     with _needing_h5py():
         from .library_sink import LibraryFile
-    with contextlib.closing(LibraryFile(written, target)) as file, Guard(DsError, target):
+    with Guard(DsError, target), contextlib.closing(LibraryFile(written, target)) as file:
         copy(file)

@@ -43,7 +43,7 @@ from .format import (
     Kind,
     check_attribute,
     check_path,
-    chunk_size,
+    chunk_of,
     creation_options,
     file_dtype,
     file_kind,
@@ -529,7 +529,7 @@ class Definer:
             # the library compresses references to strings at most, and not everywhere
             return {name: value for name, value in options.items() if name == "chunksizes"}
         compression = options.get("compression", "")
-        size = chunk_size(options.get("chunksizes"), shape, unlimited, item_size)
+        size = math.prod(chunk_of(options.get("chunksizes"), shape, unlimited, item_size, True) or ()) * item_size
         reason = None
         if compression and not is_available(compression):
             reason = "is not available in this netCDF library"

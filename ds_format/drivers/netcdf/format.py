@@ -33,6 +33,7 @@ import functools
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...base.dtypes import TYPES, np
@@ -210,25 +211,50 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
 
 
 UNLIMITED_SIZE = 4096
-"""Bytes of a chunk, at least, if the library chooses it along unlimited dimensions only."""
+"""Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
+
+LIBRARY_CHUNK_SIZE = 16 * 1024 * 1024
+"""Bytes of a chunk that the library aims at (netCDF-C 4.9, DEFAULT_CHUNK_SIZE)."""
 
 
-def chunk_size(lengths: list[int] | None, shape: tuple[int, ...], unlimited: tuple[bool, ...], item_size: int) -> int:
-    """Return the bytes of a chunk; of a large one that the library chooses, the bytes of a larger one.
+def chunk_of(
+    given: Sequence[int] | None,
+    shape: tuple[int, ...],
+    unlimited: tuple[bool, ...],
+    item_size: int,
+    has_filters: bool,
+) -> tuple[int, ...] | None:
+    """Return the shape of chunks as the library chooses it; None: the values are contiguous.
+
+    It divides the dimensions that have a limit by the same factor until a chunk is small enough, then so that the last
+    chunks are nearly whole (`libhdf5/nc4var.c` of netCDF-C, `nc4_find_default_chunksizes2`). Chunks along several
+    unlimited dimensions are smaller than its 16 MiB.
 
     Parameters
     ----------
-    lengths : list of int, optional
-        By default the library chooses them: 1 along unlimited dimensions, and other dimensions are whole.
-    shape, unlimited
-        As of `creation_options`.
+    given : sequence of int, optional
+    shape : tuple of int
+    unlimited : tuple of bool
     item_size : int
-        Bytes of a value.
+        Bytes of a value, of a pointer for strings.
+    has_filters : bool
     """
-    if lengths is None and all(unlimited):
-        return UNLIMITED_SIZE
-    whole = [1 if is_unlimited else n for n, is_unlimited in zip(shape, unlimited, strict=True)]
-    return math.prod(lengths or whole) * item_size
+    if given is not None and shape:
+        return tuple([int(n) for n in given])
+    if all(unlimited) and shape:
+        return (max(round((UNLIMITED_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
+    if not any(unlimited) and not has_filters:
+        return None
+    size = math.prod([n for n, free in zip(shape, unlimited, strict=True) if not free]) * item_size
+    if size <= LIBRARY_CHUNK_SIZE:
+        return tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
+    factor = (LIBRARY_CHUNK_SIZE / size) ** (1 / (len(shape) - sum(unlimited)))
+    chunk = [1 if free else max(int(factor * n - 0.5), 1) for n, free in zip(shape, unlimited, strict=True)]
+    for i, n in enumerate(shape):
+        if not unlimited[i]:
+            count = -(-n // chunk[i])
+            chunk[i] -= (count * chunk[i] - n) // count
+    return tuple(chunk)
 
 
 def _filter_options(record: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ..base import Metadata
 from ..library.catalog import split
 from ..library.options import CHUNK_SIZE, ROW_SIZE, check_lengths, check_level, check_mapping, check_one_of, is_int
 from ..library.plan import VariablePlan
+from .format import chunk_of
 
 if TYPE_CHECKING:
     from .definition import NetCDFPlan
@@ -42,9 +43,6 @@ LEVELS: dict[str, range] = {
 
 MIN_SIZE = 8192
 """Bytes of a variable from which on it gains by chunks and compression, as `nccopy` assumes (its option -M)."""
-
-LIBRARY_CHUNK_SIZE = 16 * 1024 * 1024
-"""Bytes of a chunk that the library aims at (netCDF-C 4.9, DEFAULT_CHUNK_SIZE)."""
 
 SZIP_BLOCKS = range(2, 33, 2)
 """Values of a block of szip."""
@@ -338,10 +336,12 @@ def _default_lengths(variable: VariablePlan, plan: NetCDFPlan) -> list[int] | No
 
     The library makes all axes shorter by the same factor. So all of a large variable would have to be in memory.
     """
-    shape, total = variable.shape or (), variable.total * _item_size(variable)
+    shape, item_size = variable.shape or (), _item_size(variable)
+    total = variable.total * item_size
     if not total or len(shape) < 2 or not plan.unlimited.isdisjoint(variable.dims):
         return None
-    if total * min(LIBRARY_CHUNK_SIZE / total, 1) ** (1 / len(shape)) <= ROW_SIZE:
+    chunk = chunk_of(None, shape, (False,) * len(shape), item_size, True) or shape
+    if chunk[0] * total <= ROW_SIZE * shape[0]:
         return None
     first = max(min(ROW_SIZE * shape[0] // total, shape[0]), 1)
     factor = min(CHUNK_SIZE / (total // shape[0] * first), 1) ** (1 / (len(shape) - 1))

@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from ..common.output cimport Output, put_bytes
-from .composed cimport UNDEFINED, File, align, put, put_values, put_zeros, store
+from .composed cimport File, align, put, put_values, put_zeros
+from .known cimport UNDEFINED
 
 
 cdef inline int _put_key(File* file, tuple offsets, uint64_t size, uint64_t byte) except -1:
@@ -53,6 +54,8 @@ cdef inline list _put_level(File* file, int level, list entries, tuple end, uint
         own = entries[i * most:(i + 1) * most]
         node = _begin_node(file, level, i, n, len(own), size)
         for offsets, stored, address in own:
+            if len(<tuple?> offsets) != len(end):
+                raise ValueError(f"chunks: found {len(offsets)} indices, expected {len(end)}")
             _put_key(file, offsets, stored, 0)
             put(&file.out, address, 8)
         if i + 1 < n:
@@ -74,7 +77,7 @@ cdef inline uint64_t put_tree(File* file, tuple chunk, uint64_t item_size, list 
         First indices, stored bytes and address of each chunk, in C order.
     """
     cdef int level = 0
-    end = tuple([offset + n for offset, n in zip(entries[len(entries) - 1][0], chunk)])
+    end = tuple([offset + n for offset, n in zip(entries[len(entries) - 1][0], chunk, strict=True)])
     while level == 0 or len(entries) > 1:
         align(file)
         entries = _put_level(file, level, entries, end, item_size, half)

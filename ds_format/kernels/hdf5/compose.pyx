@@ -8,7 +8,6 @@ from libc.string cimport memcpy, memset
 from ..common.output cimport Output, put_bytes
 from .chunk_trees cimport put_chunks, put_tree
 from .composed cimport (
-    UNDEFINED,
     File,
     align,
     close_collection,
@@ -22,6 +21,7 @@ from .composed cimport (
     put_zeros,
     store,
 )
+from .known cimport UNDEFINED
 from .lookup3 cimport lookup3
 
 cdef enum:
@@ -439,7 +439,7 @@ def compose_tree(tuple chunk not None, uint64_t item_size, list chunks not None,
     Raises
     ------
     ValueError
-        If there are no chunks.
+        If there are no chunks, or one has another number of indices.
     """
     cdef File file
     if not chunks:

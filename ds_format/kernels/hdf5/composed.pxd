@@ -16,12 +16,6 @@ cdef enum:
     FULL_COLLECTION = 32768  # bytes from which on another one begins
     ALIGNMENT = 8  # of values
 
-cdef extern from *:
-    """
-    #define DS_UNDEFINED ((uint64_t) -1)
-    """
-    const uint64_t UNDEFINED "DS_UNDEFINED"
-
 
 cdef struct File:
     Output out

@@ -21,6 +21,8 @@ import ds_format as ds
 from ds_format.drivers import hdf5
 from ds_format.drivers.base import LossWarning
 from ds_format.drivers.hdf5.format import HIDDEN, SCALE_ATTRIBUTES
+from ds_format.drivers.hdf5.library_sink import LibraryFile
+from ds_format.drivers.library.guard import LOCK
 
 from ...hdf5.files import MAKERS
 from ...same import same_dataset
@@ -44,7 +46,7 @@ def _value(attribute: Any, value: Any, file: h5py.File) -> Any:
 
 
 def objects(path: Path) -> dict[str, Any]:
-    """Return all that h5py tells of a file, apart from the shapes of chunks."""
+    """Return everything that h5py reports about a file, apart from the shapes of chunks."""
     found: dict[str, Any] = {}
 
     def visit(name: str, each: Any) -> None:
@@ -206,6 +208,20 @@ def test_what_is_left_to_h5py(name: str, tmp_path: Path, left_to_h5py: list[str]
     data["."] = {**dataset()["."], **LEFT[name]["."]}
     check_both(data, tmp_path)
     assert left_to_h5py == ["ours.h5"]
+
+
+def test_the_lock_is_held_until_h5py_has_closed_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    close, depths = LibraryFile.close, []
+
+    def noted(self: LibraryFile) -> None:
+        depths.append(LOCK._depth)
+        close(self)
+
+    monkeypatch.setattr(LibraryFile, "close", noted)
+    ds.write(tmp_path / "a.h5", LEFT["many chunks"])
+    with by_library():
+        ds.write(tmp_path / "b.h5", LEFT["many chunks"])
+    assert depths == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ The library writes the whole file if something is `NotCovered`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -44,12 +44,9 @@ from ....hdf5.composing import (
 from ....model.missing import FILL_ATTRIBUTE, default_fill
 from ....model.settings import NON_COORDINATE, PURE_DIMENSION, SCALE_CLASS
 from ...library.catalog import split
-from ..format import DEFAULT_FORMAT
-from ..options import LIBRARY_CHUNK_SIZE
+from ..format import DEFAULT_FORMAT, chunk_of
 from ..records import Attributes, DimensionRecord, FileRecords, VariableRecord
 
-CHUNK_SIZE = 4096
-"""Bytes of a chunk whose dimensions are all unlimited (netCDF-C, DEFAULT_1D_UNLIM_SIZE)."""
 LEVEL = 4
 """Level of zlib if none is given, as of netCDF4."""
 POINTER_SIZE = 8
@@ -362,43 +359,3 @@ def _chosen_filters(compression: Any, level: Any, shuffle: Any, fletcher32: Any)
     else:
         found = Filters(number, is_shuffled, bool(fletcher32), COMPRESSIONS[compression])
     return found if found != Filters() else None
-
-
-def chunk_of(
-    given: Sequence[int] | None,
-    shape: tuple[int, ...],
-    unlimited: tuple[bool, ...],
-    item_size: int,
-    has_filters: bool,
-) -> tuple[int, ...] | None:
-    """Return the shape of chunks as the library chooses it; None: the values are contiguous.
-
-    It divides the dimensions that have a limit by the same factor until a chunk is small enough, then so that the last
-    chunks are nearly whole (`libhdf5/nc4var.c` of netCDF-C, `nc4_find_default_chunksizes2`). Chunks along several
-    unlimited dimensions are smaller than its 16 MiB.
-
-    Parameters
-    ----------
-    given : sequence of int, optional
-    shape : tuple of int
-    unlimited : tuple of bool
-    item_size : int
-        Bytes of a value, of a pointer for strings.
-    has_filters : bool
-    """
-    if given is not None and shape:
-        return tuple([int(n) for n in given])
-    if all(unlimited) and shape:
-        return (max(round((CHUNK_SIZE / item_size) ** (1 / len(shape))), 1),) * len(shape)
-    if not any(unlimited) and not has_filters:
-        return None
-    size = math.prod([n for n, free in zip(shape, unlimited, strict=True) if not free]) * item_size
-    if size <= LIBRARY_CHUNK_SIZE:
-        return tuple([1 if free else n for n, free in zip(shape, unlimited, strict=True)])
-    factor = (LIBRARY_CHUNK_SIZE / size) ** (1 / (len(shape) - sum(unlimited)))
-    chunk = [1 if free else max(int(factor * n - 0.5), 1) for n, free in zip(shape, unlimited, strict=True)]
-    for i, n in enumerate(shape):
-        if not unlimited[i]:
-            count = -(-n // chunk[i])
-            chunk[i] -= (count * chunk[i] - n) // count
-    return tuple(chunk)

@@ -6,6 +6,7 @@ library writes it from the same records. Those of a large file are written as th
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -26,16 +27,17 @@ from ...library.plan import Facts, VariablePlan
 from ..attributes import encode
 from ..by_library import write_by_library
 from ..definition import DefinedVariable, char_dimension
+from ..format import chunk_of
 from ..records import FileRecords
 from ..sink import OwnSink, WritingPlan
 from ..writers import ConsecutiveWriter, VariableWriter
-from .composing import COMPRESSIONS, Streamed, chunk_of, compose, layout_of, objects_of
+from .composing import COMPRESSIONS, Streamed, compose, layout_of, objects_of
 
 MAX_VARIABLES = 4000
 """Variables of a large file, at most: each may be in an attribute of one dimension, of which 64 KiB are covered."""
 
 MAX_ATTRIBUTE = 60_000
-"""Bytes of an attribute of a large file, at most, and of all their names, some of which are in one attribute."""
+"""Bytes of an attribute of a large file, at most."""
 
 FILTERS = frozenset({"compression", "shuffle", "fletcher32"})
 """Settings by which a variable has chunks."""
@@ -104,12 +106,17 @@ def _row_size(variable: VariablePlan, unlimited: Collection[str]) -> int:
 def _fit(attributes: Mapping[str, Any], format: str) -> bool:
     """Return whether attributes are small enough, or one has no form, which defining the file says."""
     try:
-        values = [encode(value, format).value for value in attributes.values()]
+        encoded = {name: encode(value, format) for name, value in attributes.items()}
     except UnsupportedError:
         return True
-    sizes = [len(each) * (STRING_SIZE if isinstance(each, list) else 1) for each in values if hasattr(each, "__len__")]
-    sizes += [each.nbytes for each in values if isinstance(each, np.ndarray)]
-    return max(sizes, default=0) <= MAX_ATTRIBUTE and sum(map(len, attributes)) <= MAX_ATTRIBUTE
+    names = sum(len(json.dumps(name)) for name, each in encoded.items() if each.form == "json")  # in one attribute
+    return max([names, *(_stored_size(each.value) for each in encoded.values())]) <= MAX_ATTRIBUTE
+
+
+def _stored_size(value: Any) -> int:
+    if isinstance(value, list):
+        return STRING_SIZE * len(value)
+    return len(value) if isinstance(value, bytes) else int(value.nbytes)
 
 
 class RecordingWriter(ConsecutiveWriter):
@@ -199,7 +206,7 @@ class StreamingWriter(ConsecutiveWriter):
         else:
             # some programs follow references of values beyond the edge, too
             empty = stream.references([b""])[0] if layout.dtype is None else layout.empty
-            self._values = StreamedChunks(stream, self._shape, layout.chunk, layout.encode, empty)
+            self._values = StreamedChunks(stream, self._shape, layout.chunk, self._dtype, layout.encode, empty)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write values after those already written, whatever the slices."""

@@ -17,8 +17,8 @@ import pytest
 import ds_format as ds
 from ds_format.body.body import OutputBody
 from ds_format.drivers import netcdf
+from ds_format.drivers.netcdf.format import chunk_of
 from ds_format.drivers.netcdf.hdf5 import sink
-from ds_format.drivers.netcdf.hdf5.composing import chunk_of
 from ds_format.hdf5.composing import NotCovered
 
 from ..files import var
@@ -72,7 +72,7 @@ LARGE = np.arange(150_000.0)
         {"long": [[1], ["a" * 70_000]]},
         {"long": np.array(["a"] * 5000)},
         {"long": np.zeros((100, 200))},
-        {f"a{i:03}" * 50: i for i in range(400)},
+        {f"a{i:03}" * 50: {"b": i} for i in range(400)},
     ],
     ids=["text", "numbers", "texts", "nested", "array of texts", "two dimensions", "names"],
 )
@@ -92,6 +92,7 @@ def test_attributes_that_just_fit(tmp_path: Path, by_library: list[str]) -> None
         "texts": ["ž"] * 1000,
         "array": np.array(["ž"] * 3000),
         "lines": "a\nb" * 10_000,
+        **{f"n{i:03}" * 50: i for i in range(400)},
         **{f"a{i}": {"ž": ["ž" * 100]} for i in range(100)},
     }
     data = {"x": LARGE, ".": {"x": {".dims": ["n"], **entry}, ".": entry}}
